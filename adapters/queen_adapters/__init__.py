@@ -1,0 +1,1 @@
+"""Adapters that put queen-sdk in front of chatbot frameworks, one module each."""

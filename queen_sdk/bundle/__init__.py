@@ -1,0 +1,21 @@
+"""Model bundles: a directory with a manifest, a tokenizer and one or more graphs."""
+
+from queen_sdk.bundle.loading import Bundle, embedded_bundles, load_bundle
+from queen_sdk.bundle.manifest import (
+    SCHEMA_VERSION,
+    Manifest,
+    ParserSpec,
+    read_manifest,
+    write_manifest,
+)
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Bundle",
+    "Manifest",
+    "ParserSpec",
+    "embedded_bundles",
+    "load_bundle",
+    "read_manifest",
+    "write_manifest",
+]

@@ -1,0 +1,80 @@
+"""`queen eval`: a bundle on a corpus, beside baselines and published figures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from queen_sdk.cli.command import (
+    Command,
+    add_bundle_option,
+    add_path_option,
+    add_threshold_option,
+    data_path,
+    language_of,
+)
+from queen_sdk.cli.output import json_text, say, say_json
+from queen_sdk.data.readers import CORPORA, load
+from queen_sdk.options import at_least_one
+from queen_sdk.rewriter import Rewriter
+
+_STANDARD = "-"
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_bundle_option(parser)
+    parser.add_argument("--data", choices=tuple(CORPORA), required=True, help="the corpus")
+    add_path_option(parser)
+    parser.add_argument(
+        "--part",
+        choices=("eval", "train", "all"),
+        default="eval",
+        help="part of the corpus, split as for the published results (default: eval)",
+    )
+    parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
+    add_threshold_option(parser)
+    parser.add_argument(
+        "--json", metavar="F", help="write the figures to this file too; - for stdout, instead"
+    )
+    parser.add_argument(
+        "--no-untouched",
+        action="store_true",
+        help="do not give the references back as utterances, which takes half of the time",
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from queen_sdk.evaluation.metric_tokens import metric_tokens
+    from queen_sdk.evaluation.report import evaluate
+    from queen_sdk.evaluation.tables import markdown
+
+    path = data_path(arguments)
+    language = language_of([arguments.data], arguments.language)
+    limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
+    metric_tokens("", language)  # so that a missing tokenizer is found before anything is read
+    with Rewriter(arguments.bundle) as rewriter:
+        report = evaluate(
+            rewriter,
+            load(arguments.data, path, arguments.part)[:limit],
+            language=language,
+            corpus=arguments.data,
+            threshold=arguments.threshold,
+            references=not arguments.no_untouched,
+            progress=True,
+        )
+    if arguments.json == _STANDARD:
+        say_json(report.to_dict())
+        return 0
+    say(markdown(report))
+    if arguments.json:
+        Path(arguments.json).write_text(json_text(report.to_dict(), indent=2) + "\n", "utf-8")
+    return 0
+
+
+COMMAND = Command(
+    "eval",
+    help="score a bundle on a corpus, beside baselines and published figures",
+    configure=_configure,
+    run=_run,
+)

@@ -1,0 +1,118 @@
+"""`queen train`: from corpora and an encoder to a run directory."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from queen_sdk.cli.command import Command, add_path_option, data_path, language_of
+from queen_sdk.cli.output import say
+from queen_sdk.data.readers import CORPORA
+from queen_sdk.errors import InvalidArgumentError
+from queen_sdk.options import at_least_one
+
+if TYPE_CHECKING:
+    from queen_sdk.training.settings import TrainSettings
+
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "epochs": (int, "passes over the training examples"),
+    "batch_size": (int, "examples per step"),
+    "learning_rate": (float, "highest rate of the encoder"),
+    "seed": (int, "of everything random"),
+    "limit": (int, "read only the first N training examples"),
+    "max_length": (int, "word pieces that the model sees at most"),
+    "complete_share": (float, "references added as complete utterances, per example"),
+    "gold_share": (float, "examples whose coreference marks are the gold ones"),
+    "extra_words": (int, "how many function words are mined"),
+    "held_out": (float, "share of the dialogues carved off to select on"),
+}
+"""Options by the setting they go to; those not given keep the default of TrainSettings."""
+_CHOICES: dict[str, tuple[tuple[str, ...], str]] = {
+    "select_on": (("train-split", "eval"), "what epoch and thresholds are chosen on"),
+    "ablate": (
+        ("none", "no-query", "no-coref", "no-ellipsis"),
+        "part of the query template to leave out",
+    ),
+}
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "Run it again with the same --out to resume. Options not given keep defaults."
+    parser.add_argument(
+        "--data",
+        choices=tuple(CORPORA),
+        action="append",
+        required=True,
+        help="a corpus; repeat it for more",
+    )
+    add_path_option(parser)
+    parser.add_argument(
+        "--encoder", required=True, metavar="DIR", help="directory of the pretrained encoder"
+    )
+    parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
+    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run directory")
+    for name, (kind, text) in _NUMBERS.items():
+        parser.add_argument(_option(name), type=kind, metavar="N", help=text)
+    for name, (choices, text) in _CHOICES.items():
+        parser.add_argument(_option(name), choices=choices, help=text)
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of torch")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    path = data_path(arguments)
+    if arguments.threads is not None:
+        # Read when torch is loaded, which the next import does.
+        os.environ["OMP_NUM_THREADS"] = str(at_least_one("--threads", arguments.threads))
+    from queen_sdk.training.corpora import split_examples
+    from queen_sdk.training.trainer import train
+
+    settings = train_settings(arguments)
+    training, held_out = split_examples(settings, path)
+    selected = train(settings, training, held_out, arguments.out)
+    thresholds = selected.decoding
+    say(f"{arguments.out}: best epoch on {len(held_out):,} held-out examples")
+    say(f"  exact match {selected.exact_match:.1f} %")
+    say(f"  exact match of incomplete utterances {selected.incomplete_exact_match:.1f} %")
+    say(f"  complete utterances left untouched {selected.untouched:.1f} %")
+    say(
+        f"  thresholds {thresholds.substitute_threshold:g} (substitute), "
+        f"{thresholds.insert_threshold:g} (insert)"
+    )
+    return 0
+
+
+def train_settings(arguments: argparse.Namespace) -> TrainSettings:
+    """Return the settings that the options make.
+
+    Raises:
+        InvalidArgumentError: One is out of range.
+    """
+    from queen_sdk.training.settings import TrainSettings
+
+    if not Path(arguments.encoder).is_dir():
+        raise InvalidArgumentError(
+            f"--encoder must be the directory of a pretrained encoder, got {arguments.encoder!r}"
+        )
+    if arguments.limit is not None:
+        at_least_one("--limit", arguments.limit)
+    given = {name: getattr(arguments, name) for name in (*_NUMBERS, *_CHOICES)}
+    try:
+        return TrainSettings(
+            data=tuple(dict.fromkeys(arguments.data)),
+            language=language_of(arguments.data, arguments.language),
+            encoder=arguments.encoder,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    except ValueError as error:  # attrs' own validators
+        raise InvalidArgumentError(str(error)) from error
+
+
+COMMAND = Command(
+    "train", help="train a model, or go on with a run", configure=_configure, run=_run
+)

@@ -1,0 +1,1 @@
+"""Corpora, gold edits, and what is mined from them."""

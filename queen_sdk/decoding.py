@@ -1,0 +1,238 @@
+"""Scores to edits on tokens: whole spans, one per turn, and nothing copied twice.
+
+A pure function of the score rectangle, so that it can be replaced: anything with the signature of
+`decode` can be given to `Rewriter(decoder=…)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from queen_sdk.rows import Row
+from queen_sdk.values import EditKind, Token
+
+Scores = npt.NDArray[np.float32]
+"""Operations × rows × utterance tokens and END; operation 0 substitutes, 1 inserts before."""
+
+_OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
+
+
+@attrs.frozen
+class DecodingSettings:
+    """The thresholds of a model; part of its manifest."""
+
+    substitute_threshold: float = 0.0
+    """A cell speaks for substitution above this score."""
+    insert_threshold: float = 0.0
+    """A cell speaks for insertion above this score."""
+
+    def at(self, threshold: float | None) -> DecodingSettings:
+        """Return these settings with one threshold for both operations, if one is given."""
+        if threshold is None:
+            return self
+        return attrs.evolve(self, substitute_threshold=threshold, insert_threshold=threshold)
+
+
+@attrs.frozen
+class Piece:
+    """A span of rows that is copied."""
+
+    first: int
+    """First row."""
+    last: int
+    """Last row, inclusive."""
+    weight: float
+    """Sum of scores above the threshold."""
+
+
+@attrs.frozen
+class TokenEdit:
+    """An edit in token and row indices."""
+
+    kind: EditKind
+    start: int
+    """First replaced token, or the one that is inserted before."""
+    end: int
+    """Behind the last replaced token; equal to `start` for an insertion."""
+    pieces: tuple[Piece, ...]
+    """What is copied, in row order."""
+    score: float
+    """Mean score of the copied cells."""
+
+    @property
+    def weight(self) -> float:
+        """How strongly the scores speak for it."""
+        return sum(piece.weight for piece in self.pieces)
+
+
+@attrs.frozen
+class Decoding:
+    """The edits of one utterance, and how clear the scores were."""
+
+    edits: tuple[TokenEdit, ...]
+    """From left to right."""
+    inside: float
+    """Lowest score above the threshold among the copied cells; infinite without edits."""
+    outside: float
+    """Highest score above the threshold (usually negative) among all other cells."""
+
+
+Decoder: TypeAlias = Callable[
+    [Scores, Sequence[Row], Sequence[Token], DecodingSettings, frozenset[int]], Decoding
+]
+
+
+def decode(
+    scores: Scores,
+    rows: Sequence[Row],
+    utterance: Sequence[Token],
+    settings: DecodingSettings,
+    protected: frozenset[int] = frozenset(),
+) -> Decoding:
+    """Choose the edits of one utterance.
+
+    `protected` are utterance tokens that must not be replaced; the place between two of them takes
+    no insertion.
+    """
+    thresholds = (settings.substitute_threshold, settings.insert_threshold)
+    margins = scores - np.asarray(thresholds, dtype=np.float32)[:, None, None]
+    margins[0, :, len(utterance) :] = -np.inf
+    for column in protected:
+        margins[0, :, column] = -np.inf
+        if column - 1 in protected:
+            margins[1, :, column] = -np.inf
+    words = [row.token.text.casefold() for row in rows]
+    if not (margins > 0).any():
+        return Decoding((), np.inf, float(margins.max(initial=-np.inf)))
+    found = [*_substitutions(margins[0], rows, words), *_insertions(margins[1], rows, words)]
+    edits = [
+        TokenEdit(kind, start, end, pieces, _mean_score(scores, kind, start, end, pieces))
+        for kind, start, end, pieces in found
+    ]
+    kept = _consistent([e for e in edits if not _changes_nothing(e, words, utterance)], words)
+    return Decoding(tuple(kept), *_clearness(margins, kept, words))
+
+
+_Found = tuple[EditKind, int, int, tuple[Piece, ...]]
+
+
+def _insertions(margins: Scores, rows: Sequence[Row], words: Sequence[str]) -> Iterator[_Found]:
+    for column in _speaking(margins):
+        yield "insert", column, column, _pieces(margins[:, column], rows, words)
+
+
+def _substitutions(margins: Scores, rows: Sequence[Row], words: Sequence[str]) -> Iterator[_Found]:
+    """Yield substitutions; neighbouring tokens that copy the same rows are replaced as one."""
+    group: list[int] = []
+    copied: set[int] = set()
+    for column in [*_speaking(margins), -1]:
+        pieces = _pieces(margins[:, column], rows, words) if column >= 0 else ()
+        touched = {row for piece in pieces for row in range(piece.first, piece.last + 1)}
+        if group and not (column == group[-1] + 1 and touched & copied):
+            mean = margins[:, group[0] : group[-1] + 1].mean(axis=1)
+            joint = _pieces(mean, rows, words)
+            if joint:
+                yield "substitute", group[0], group[-1] + 1, joint
+            group, copied = [], set()
+        group.append(column)
+        copied |= touched
+
+
+def _speaking(margins: Scores) -> list[int]:
+    return [int(column) for column in np.flatnonzero((margins > 0).any(axis=0))]
+
+
+def _pieces(
+    margins: npt.NDArray[np.float32], rows: Sequence[Row], words: Sequence[str]
+) -> tuple[Piece, ...]:
+    """Return the best span of each segment that speaks, without repetitions, in row order."""
+    candidates: dict[int, Piece] = {}
+    for row in np.flatnonzero(margins > 0).tolist():
+        segment = rows[row].segment
+        if segment not in candidates:
+            first = last = row
+            while first > 0 and rows[first - 1].segment == segment:
+                first -= 1
+            while last + 1 < len(rows) and rows[last + 1].segment == segment:
+                last += 1
+            candidates[segment] = _best_span(margins[first : last + 1], first)
+    kept: list[Piece] = []
+    for piece in sorted(candidates.values(), key=lambda p: -p.weight):
+        text = _text(piece, words)
+        if not any(_within(text, _text(other, words)) for other in kept):
+            kept = [p for p in kept if not _within(_text(p, words), text)]
+            kept.append(piece)
+    return tuple(sorted(kept, key=lambda p: p.first))
+
+
+def _best_span(margins: npt.NDArray[np.float32], offset: int) -> Piece:
+    """Return the contiguous span of largest sum."""
+    sums = np.concatenate(([0.0], np.cumsum(margins, dtype=np.float64)))
+    lowest = np.minimum.accumulate(sums[:-1])
+    last = int(np.argmax(sums[1:] - lowest))
+    first = int(np.argmin(sums[: last + 1]))
+    return Piece(offset + first, offset + last, float(sums[last + 1] - sums[first]))
+
+
+def _text(piece: Piece, words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(words[piece.first : piece.last + 1])
+
+
+def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    size = len(part)
+    return any(whole[k : k + size] == part for k in range(len(whole) - size + 1))
+
+
+def _mean_score(
+    scores: Scores, kind: EditKind, start: int, end: int, pieces: Sequence[Piece]
+) -> float:
+    operation = _OPERATIONS.index(kind)
+    columns = slice(start, max(end, start + 1))
+    cells = [scores[operation, p.first : p.last + 1, columns].ravel() for p in pieces]
+    return float(np.concatenate(cells).mean())
+
+
+def _changes_nothing(edit: TokenEdit, words: Sequence[str], utterance: Sequence[Token]) -> bool:
+    copied = [word for piece in edit.pieces for word in _text(piece, words)]
+    return copied == [token.text.casefold() for token in utterance[edit.start : edit.end]]
+
+
+def _consistent(edits: Sequence[TokenEdit], words: Sequence[str]) -> list[TokenEdit]:
+    """Keep the strongest edits that neither overlap nor copy what another one copies."""
+    kept: list[TokenEdit] = []
+    for edit in sorted(edits, key=lambda e: -e.weight):
+        if not any(_collide(edit, other, words) for other in kept):
+            kept.append(edit)
+    return sorted(kept, key=lambda e: (e.start, e.end))
+
+
+def _collide(a: TokenEdit, b: TokenEdit, words: Sequence[str]) -> bool:
+    if a.start < b.end and b.start < a.end:
+        return True
+    if a.start == b.start and a.kind == b.kind:
+        return True
+    first = [word for piece in a.pieces for word in _text(piece, words)]
+    second = [word for piece in b.pieces for word in _text(piece, words)]
+    return _within(first, second) or _within(second, first)
+
+
+def _clearness(
+    margins: Scores, edits: Sequence[TokenEdit], words: Sequence[str]
+) -> tuple[float, float]:
+    inside = np.inf
+    rest = margins.copy()
+    for edit in edits:
+        operation = _OPERATIONS.index(edit.kind)
+        columns = slice(edit.start, max(edit.end, edit.start + 1))
+        copied = {word for piece in edit.pieces for word in _text(piece, words)}
+        for piece in edit.pieces:
+            cells = margins[operation, piece.first : piece.last + 1, columns]
+            inside = min(inside, float(cells.min()))
+        same = [k for k, word in enumerate(words) if word in copied]
+        rest[operation, same, columns] = -np.inf
+    return inside, float(rest.max(initial=-np.inf))

@@ -1,0 +1,1 @@
+"""Scores by the published protocol, baselines, and the rows of the paper."""

@@ -1,0 +1,275 @@
+"""Everything there is to say about a bundle on a corpus: scores, baselines, restraint, speed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from tqdm import tqdm
+
+from queen_sdk.data.examples import Example
+from queen_sdk.data.readers import complete_examples
+from queen_sdk.errors import InvalidArgumentError
+from queen_sdk.evaluation.baselines import copy, pronoun_substitution
+from queen_sdk.evaluation.metric_tokens import metric_tokens
+from queen_sdk.evaluation.metrics import Scores, score
+from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow, published
+from queen_sdk.rewriter import Rewriter
+from queen_sdk.values import RewriteResult
+
+_WARM_UP_CALLS = 10
+_TIMED_CALLS = 200
+
+
+@attrs.frozen
+class Share:
+    """How many of some examples something holds for."""
+
+    count: int
+    """Those it holds for."""
+    of: int = attrs.field(kw_only=True)
+    """All of them."""
+
+    @property
+    def percent(self) -> float | None:
+        """The share; None if there are no examples."""
+        return 100 * self.count / self.of if self.of else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the share as a percentage, with the number of examples behind it."""
+        return {"percent": self.percent, "examples": self.of}
+
+
+@attrs.frozen
+class Measured:
+    """The scores of one system on the evaluated examples."""
+
+    system: str
+    """Name and version of the bundle, or name of the baseline."""
+    scores: Scores = attrs.field(kw_only=True)
+    """On all examples."""
+    incomplete: Share = attrs.field(kw_only=True)
+    """Exact matches among the examples whose utterance is not its own reference."""
+
+
+@attrs.frozen
+class Latency:
+    """How long a single warm call takes, in milliseconds."""
+
+    p50: float = attrs.field(kw_only=True)
+    """The median."""
+    p95: float = attrs.field(kw_only=True)
+    """One call in twenty takes longer."""
+    calls: int = attrs.field(kw_only=True)
+    """How many were timed."""
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What an evaluation found."""
+
+    corpus: str
+    """Name of the corpus, as the readers have it."""
+    language: str
+    """Language of its metric tokens."""
+    examples: int
+    """How many were rewritten."""
+    threshold: float | None
+    """The threshold that was asked for; None for the bundle's own."""
+    bundle: Measured
+    """The scores of the bundle."""
+    baselines: tuple[Measured, ...]
+    """Those of rewriters without a model, on the same examples."""
+    published: tuple[PublishedRow, ...]
+    """Rows of the paper on that corpus, if it has any; `PROTOCOLS` says on which part."""
+    untouched_complete: Share
+    """Complete utterances of the corpus, those with a history, that came back as they were."""
+    untouched_references: Share | None
+    """References with a history that, given as utterances, came back; None if not asked for."""
+    latency: Latency
+    """Of single calls."""
+    skip_reasons: Mapping[str, int]
+    """How often nothing was edited, by reason."""
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of the bundle."""
+        return self.bundle.scores
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it; scores are percentages."""
+        references = self.untouched_references
+        return {
+            "bundle": self.bundle.system,
+            "corpus": self.corpus,
+            "language": self.language,
+            "examples": self.examples,
+            "threshold": self.threshold,
+            "scores": self.scores.to_dict(),
+            "incomplete": _incomplete(self.bundle),
+            "untouched": {
+                "complete": self.untouched_complete.to_dict(),
+                "references": references.to_dict() if references else None,
+            },
+            "latency_ms": attrs.asdict(self.latency),
+            "skip_reasons": dict(self.skip_reasons),
+            "rows": [
+                *(_measured_row(row) for row in (self.bundle, *self.baselines)),
+                *(_published_row(row) for row in self.published),
+            ],
+        }
+
+
+def _incomplete(row: Measured) -> dict[str, Any]:
+    return {"exact_match": row.incomplete.percent, "examples": row.incomplete.of}
+
+
+def _measured_row(row: Measured) -> dict[str, Any]:
+    figures = {"incomplete": _incomplete(row), **row.scores.to_dict()}
+    return {"system": row.system, "source": "measured", **figures}
+
+
+def _published_row(row: PublishedRow) -> dict[str, Any]:
+    fields = attrs.asdict(row)
+    del fields["corpus"]
+    return fields
+
+
+def evaluate(
+    rewriter: Rewriter,
+    examples: Sequence[Example],
+    *,
+    language: str,
+    corpus: str,
+    threshold: float | None = None,
+    references: bool = True,
+    progress: bool = False,
+) -> Report:
+    """Rewrite the utterances of a corpus and compare with the references, baselines and papers.
+
+    Args:
+        rewriter: What is evaluated. An utterance that it skips counts as it came.
+        examples: At least one.
+        language: Decides the metric tokens; English ones need spaCy.
+        corpus: Name of the corpus; rows are published for those in `paper.PROTOCOLS`.
+        threshold: Score above which a token is copied; None for the bundle's own thresholds.
+        references: Whether to give the references back as utterances too, which takes as long
+            again as the rewriting.
+        progress: Show bars on stderr.
+
+    Raises:
+        InvalidArgumentError: There are no examples, or the language is neither `en` nor `zh`.
+        MissingExtraError: The language is English and spaCy is not installed.
+    """
+    metric_tokens("", language)  # so that a missing tokenizer is found before the long run
+    if not examples:
+        raise InvalidArgumentError("at least one example is needed to evaluate, got none.")
+    run = _Run(rewriter, threshold=threshold, progress=progress)
+    results = run.rewrite(examples, "rewriting")
+    columns = _Columns.read(examples, language)
+    substituted = [pronoun_substitution(example, language) for example in examples]
+    with_history = [example for example in examples if example.history]
+    return Report(
+        corpus=corpus,
+        language=language,
+        examples=len(examples),
+        threshold=threshold,
+        bundle=columns.measure(_bundle_name(results), [result.text for result in results]),
+        baselines=(
+            columns.measure("Copy", [copy(example) for example in examples]),
+            columns.measure("Pronoun Sub", substituted),
+        ),
+        published=published(corpus) if corpus in PROTOCOLS else (),
+        untouched_complete=_untouched(
+            result
+            for example, result in zip(examples, results, strict=True)
+            if example.history and example.utterance == example.reference
+        ),
+        untouched_references=_untouched(run.rewrite(complete_examples(with_history), "references"))
+        if references
+        else None,
+        latency=run.time(examples, results),
+        skip_reasons=Counter(r.skip_reason for r in results if r.skip_reason is not None),
+    )
+
+
+@attrs.frozen
+class _Columns:
+    """The metric tokens of the examples, one list per example in each column."""
+
+    references: list[list[str]]
+    utterances: list[list[str]]
+    histories: list[list[str]]
+    incomplete: list[bool]
+    language: str
+
+    @classmethod
+    def read(cls, examples: Sequence[Example], language: str) -> _Columns:
+        return cls(
+            [metric_tokens(example.reference, language) for example in examples],
+            [metric_tokens(example.utterance, language) for example in examples],
+            [
+                [token for turn in example.history for token in metric_tokens(turn.text, language)]
+                for example in examples
+            ],
+            [example.utterance != example.reference for example in examples],
+            language,
+        )
+
+    def measure(self, system: str, texts: Sequence[str]) -> Measured:
+        predictions = [metric_tokens(text, self.language) for text in texts]
+        scores = score(predictions, self.references, self.utterances, self.histories)
+        pairs = zip(predictions, self.references, self.incomplete, strict=True)
+        matches = [prediction == reference for prediction, reference, counts in pairs if counts]
+        return Measured(system, scores=scores, incomplete=Share(sum(matches), of=len(matches)))
+
+
+@attrs.frozen(kw_only=True)
+class _Run:
+    """A rewriter with the settings of the evaluation."""
+
+    rewriter: Rewriter = attrs.field(kw_only=False)
+    threshold: float | None
+    progress: bool
+
+    def rewrite(self, examples: Sequence[Example], title: str) -> list[RewriteResult]:
+        dialogues = ((example.history, example.utterance) for example in examples)
+        results = self.rewriter.rewrite_many(dialogues, threshold=self.threshold)
+        return list(self._bar(results, len(examples), title))
+
+    def time(self, examples: Sequence[Example], results: Sequence[RewriteResult]) -> Latency:
+        """Time single calls on examples from all over the corpus that the model was asked about."""
+        pairs = zip(examples, results, strict=True)
+        asked = [example for example, result in pairs if result.confidence is not None] or examples
+        for example in asked[:_WARM_UP_CALLS]:
+            self._milliseconds(example)
+        step = -(-len(asked) // _TIMED_CALLS)
+        chosen = asked[::step]
+        times = [self._milliseconds(e) for e in self._bar(chosen, len(chosen), "timing")]
+        p50, p95 = (float(value) for value in np.percentile(times, (50, 95)))
+        return Latency(p50=p50, p95=p95, calls=len(times))
+
+    def _milliseconds(self, example: Example) -> float:
+        started = time.perf_counter()
+        self.rewriter.rewrite(example.history, example.utterance, threshold=self.threshold)
+        return (time.perf_counter() - started) * 1e3
+
+    def _bar(self, items: Iterable[Any], total: int, title: str) -> Iterable[Any]:
+        # None: no bar where stderr is a file.
+        disable = None if self.progress else True
+        bar: Iterable[Any] = tqdm(items, total=total, desc=title, disable=disable)
+        return bar
+
+
+def _bundle_name(results: Iterable[RewriteResult]) -> str:
+    names = sorted({result.model for result in results if result.model is not None})
+    return ", ".join(names) or "no bundle was asked"
+
+
+def _untouched(results: Iterable[RewriteResult]) -> Share:
+    changed = [result.changed for result in results]
+    return Share(len(changed) - sum(changed), of=len(changed))

@@ -1,0 +1,172 @@
+"""Examples to features and gold cells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import attrs
+from tokenizers import Tokenizer
+
+from queen_sdk.data.examples import Example
+from queen_sdk.data.mining import mine_collection, mine_extra_words
+from queen_sdk.data.readers import complete_examples
+from queen_sdk.data.supervision import GoldEdit, supervise
+from queen_sdk.features import FeatureBuilder, Features, PieceEncoder
+from queen_sdk.pipeline import Pipeline, Prepared
+from queen_sdk.rows import ExtraWords, Row
+from queen_sdk.tokenization import tokenize
+from queen_sdk.training.settings import TrainSettings
+
+
+@attrs.frozen
+class Cells:
+    """A block of the score rectangle."""
+
+    operation: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+
+@attrs.frozen
+class TrainingExample:
+    """One example, encoded both ways, with the cells that must score high."""
+
+    example: Example
+    features: Features
+    """With the marks that serving would make."""
+    gold_features: Features
+    """With marks at the gold replaced spans."""
+    positive: tuple[Cells, ...]
+    ignored: tuple[Cells, ...]
+    """Cells that are neither right nor wrong: other places of a single copied character."""
+
+
+@attrs.frozen
+class Vocabulary:
+    """What was mined from the training data."""
+
+    extra_words: ExtraWords
+    collection: tuple[str, ...]
+
+
+def mine(examples: Sequence[Example], settings: TrainSettings) -> Vocabulary:
+    """Mine extra words and referring expressions."""
+    extra_words = mine_extra_words(examples, language=settings.language, limit=settings.extra_words)
+    collection = mine_collection(examples, language=settings.language, extra_words=extra_words)
+    return Vocabulary(extra_words, collection)
+
+
+def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabulary) -> Pipeline:
+    """Build the stages that serving will use with the trained model."""
+    builder = FeatureBuilder(
+        PieceEncoder(Tokenizer.from_file(str(tokenizer))),
+        extra_words=vocabulary.extra_words,
+        max_length=settings.max_length,
+        shared_marker=settings.template.shared_marker,
+    )
+    return Pipeline(
+        builder, template=settings.template, collection=vocabulary.collection, parser=None
+    )
+
+
+def prepare(examples: Iterable[Example], pipeline: Pipeline) -> list[TrainingExample]:
+    """Encode examples; left out are those that serving would skip and those that teach nothing.
+
+    A reference that cannot be rebuilt at all would teach that there is nothing to do.
+    """
+    prepared = (_prepare_one(example, pipeline) for example in examples)
+    return [example for example in prepared if example is not None]
+
+
+def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None:
+    served = pipeline.prepare(example.history, example.utterance)
+    if not isinstance(served, Prepared):
+        return None
+    features = served.features
+    gold = supervise(features.utterance, tokenize(example.reference), features.rows)
+    if not (gold.edits or gold.exact):
+        return None
+    spans = [(edit.start, edit.end) for edit in gold.edits if edit.kind == "substitute"]
+    marked = pipeline.prepare(example.history, example.utterance, coreference=spans)
+    # The gold query may be longer and so leave less room for the history.
+    if not isinstance(marked, Prepared) or marked.features.rows != features.rows:
+        marked = served
+    positive: list[Cells] = []
+    ignored: list[Cells] = []
+    for edit in gold.edits:
+        for cells, counts in _cells(edit, features.rows):
+            (positive if counts else ignored).append(cells)
+    return TrainingExample(example, features, marked.features, tuple(positive), tuple(ignored))
+
+
+def _cells(edit: GoldEdit, rows: Sequence[Row]) -> Iterable[tuple[Cells, bool]]:
+    operation = 0 if edit.kind == "substitute" else 1
+    columns = (edit.start, max(edit.end, edit.start + 1))
+    words = [row.token.text.casefold() for row in rows]
+    for first, behind in edit.pieces:
+        yield Cells(operation, (first, behind), columns), True
+        if rows[first].turn is None:
+            continue
+        size = behind - first
+        counts = size > 1 or len(words[first]) > 1
+        for other in range(len(rows) - size + 1):
+            if (
+                other != first
+                and words[other : other + size] == words[first:behind]
+                and rows[other].turn is not None
+                and rows[other].segment == rows[other + size - 1].segment
+            ):
+                yield Cells(operation, (other, other + size), columns), counts
+
+
+def carve(
+    examples: Sequence[Example], share: float, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Split by dialogue into training and held-out examples.
+
+    Examples of one dialogue share their id up to the last dot, colon excepted: `task:12.3`.
+    """
+    dialogues = sorted({_dialogue(example) for example in examples})
+    random.Random(seed).shuffle(dialogues)
+    held_out = set(dialogues[: round(len(dialogues) * share)])
+    return (
+        [example for example in examples if _dialogue(example) not in held_out],
+        [example for example in examples if _dialogue(example) in held_out],
+    )
+
+
+def _dialogue(example: Example) -> str:
+    return example.id.rsplit(".", 1)[0]
+
+
+def augment(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:
+    """Add complete utterances, and put foreign turns in front of some histories.
+
+    A complete utterance is a reference given as an utterance of its own; one in four of them gets
+    the history of another dialogue, because people change the subject.
+    """
+    chance = random.Random(settings.seed)
+    complete = complete_examples(examples)
+    chance.shuffle(complete)
+    complete = complete[: round(len(examples) * settings.complete_share)]
+    for k in range(0, len(complete), 4):
+        complete[k] = attrs.evolve(complete[k], history=chance.choice(examples).history)
+    return [_distracted(e, examples, settings, chance) for e in (*examples, *complete)]
+
+
+_MOST_DISTRACTORS = 3
+
+
+def _distracted(
+    example: Example, examples: Sequence[Example], settings: TrainSettings, chance: random.Random
+) -> Example:
+    if chance.random() >= settings.distractor_share:
+        return example
+    foreign = [
+        turn
+        for _ in range(chance.randint(1, _MOST_DISTRACTORS))
+        for turn in chance.choice(examples).history[-1:]
+    ]
+    return attrs.evolve(example, history=(*foreign, *example.history))

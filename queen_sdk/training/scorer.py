@@ -1,0 +1,74 @@
+"""The network: a BERT encoder, one projection per operation, rotary positions, dot products."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, BertModel, BertPreTrainedModel
+
+
+class QueenConfig(BertConfig):
+    """A BERT configuration and the width of the projections."""
+
+    model_type = "queen"
+
+    def __init__(self, projection_size: int = 128, **bert: object) -> None:
+        """Take the projection width; everything else goes to BERT."""
+        super().__init__(**bert)
+        self.projection_size = projection_size
+
+
+class QueenScorer(BertPreTrainedModel):
+    """Scores both operations between every history token and every utterance position."""
+
+    config_class = QueenConfig
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, config: QueenConfig) -> None:
+        """Build the network with fresh weights."""
+        super().__init__(config)
+        self.bert = BertModel(config, add_pooling_layer=False)
+        self.projection = nn.Linear(config.hidden_size, 2 * config.projection_size)
+        cosines, sines = rotation_tables(config.max_position_embeddings, config.projection_size)
+        self.register_buffer("cosines", cosines, persistent=False)
+        self.register_buffer("sines", sines, persistent=False)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor,
+        history_index: Tensor,
+        utterance_index: Tensor,
+    ) -> Tensor:
+        """Return scores: batch × 2 operations × history tokens × utterance tokens and END."""
+        hidden = self.bert(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
+        queries = self._project(hidden, history_index)
+        keys = self._project(hidden, utterance_index)
+        scale = float(self.config.projection_size) ** -0.5
+        scores: Tensor = queries @ keys.transpose(-1, -2) * scale
+        return scores
+
+    def _project(self, hidden: Tensor, index: Tensor) -> Tensor:
+        """Gather the tokens at `index`, project and rotate them: batch × 2 × tokens × width."""
+        picked = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
+        size = self.config.projection_size
+        projected = self.projection(picked).reshape(picked.shape[0], -1, 2, size).transpose(1, 2)
+        cosines = nn.functional.embedding(index, self.cosines).unsqueeze(1)
+        sines = nn.functional.embedding(index, self.sines).unsqueeze(1)
+        even, odd = projected[..., : size // 2], projected[..., size // 2 :]
+        rotated: Tensor = torch.cat(
+            (even * cosines - odd * sines, odd * cosines + even * sines), dim=-1
+        )
+        return rotated
+
+
+def rotation_tables(positions: int, size: int) -> tuple[Tensor, Tensor]:
+    """Return cosines and sines of the rotary angles, positions × half the width."""
+    frequencies = 10_000.0 ** (-torch.arange(0, size, 2, dtype=torch.float32) / size)
+    angles = torch.arange(positions, dtype=torch.float32)[:, None] * frequencies
+    return angles.cos(), angles.sin()

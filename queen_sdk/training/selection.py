@@ -1,0 +1,148 @@
+"""Choosing thresholds and fitting confidence on held-out examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from queen_sdk.confidence import ConfidenceSettings, clearness
+from queen_sdk.decoding import Decoding, DecodingSettings, Scores, decode
+from queen_sdk.editing import apply_edits, realise
+from queen_sdk.evaluation.metric_tokens import metric_tokens
+from queen_sdk.features import EncodedBatch, FeatureBuilder
+from queen_sdk.training.preparation import TrainingExample
+
+Score = Callable[[EncodedBatch], Scores]
+"""Runs a scorer on a batch."""
+
+_GRID = (-1.5, -1.0, -0.5, 0.0, 0.1, 0.5, 1.0, 1.5, 2.0)
+
+
+@attrs.frozen
+class Scored:
+    """An example with its own scores, padding cut off, and its reference as metric tokens."""
+
+    example: TrainingExample
+    scores: Scores
+    reference: list[str]
+
+
+@attrs.frozen
+class Selected:
+    """The thresholds that did best, and how they did."""
+
+    decoding: DecodingSettings
+    exact_match: float
+    """Percent of all held-out examples, complete ones among them."""
+    incomplete_exact_match: float
+    """Percent of those that needed an edit."""
+    untouched: float
+    """Percent of those that needed none."""
+
+
+def score_examples(
+    examples: Sequence[TrainingExample],
+    score: Score,
+    builder: FeatureBuilder,
+    language: str,
+    *,
+    batch_size: int = 32,
+) -> list[Scored]:
+    """Score examples in batches of like length; the results keep the order of the examples."""
+    order = sorted(range(len(examples)), key=lambda k: len(examples[k].features.input_ids))
+    found: dict[int, Scored] = {}
+    for start in range(0, len(order), batch_size):
+        chosen = order[start : start + batch_size]
+        scores = score(builder.batch([examples[k].features for k in chosen]))
+        for k, rectangle in zip(chosen, scores, strict=True):
+            features = examples[k].features
+            own = rectangle[:, : len(features.history_index), : len(features.utterance_index)]
+            reference = metric_tokens(examples[k].example.reference, language)
+            found[k] = Scored(examples[k], own.copy(), reference)
+    return [found[k] for k in range(len(examples))]
+
+
+def rewritten(scored: Scored, decoding: Decoding) -> str:
+    """Return the text that the decoded edits make."""
+    example, features = scored.example.example, scored.example.features
+    turns = {k: turn.text for k, turn in enumerate(example.history)}
+    edits = realise(example.utterance, features.utterance, decoding.edits, features.rows, turns)
+    return apply_edits(example.utterance, edits)
+
+
+def decode_scored(scored: Scored, settings: DecodingSettings) -> Decoding:
+    """Decode one example."""
+    features = scored.example.features
+    return decode(scored.scores, features.rows, features.utterance, settings)
+
+
+def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
+    """Tell whether the decoded text equals the reference, token for token."""
+    return metric_tokens(rewritten(scored, decoding), language) == scored.reference
+
+
+def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
+    """Try a grid of thresholds, one per operation; the best exact match wins, lower ones last."""
+    candidates = (
+        DecodingSettings(substitute_threshold=substitute, insert_threshold=insert)
+        for substitute, insert in product(_GRID, _GRID)
+    )
+    return max(
+        (evaluate_thresholds(examples, settings, language) for settings in candidates),
+        key=lambda s: (s.exact_match, -abs(s.decoding.insert_threshold)),
+    )
+
+
+def evaluate_thresholds(
+    examples: Iterable[Scored], settings: DecodingSettings, language: str
+) -> Selected:
+    """Count exact matches with given thresholds."""
+    right: list[bool] = []
+    complete: list[bool] = []
+    for scored in examples:
+        right.append(is_right(scored, decode_scored(scored, settings), language))
+        complete.append(scored.example.example.utterance == scored.example.example.reference)
+    matches, untouched = np.asarray(right), np.asarray(complete)
+    return Selected(
+        settings,
+        _percent(matches),
+        _percent(matches[~untouched]),
+        _percent(matches[untouched]),
+    )
+
+
+def _percent(values: npt.NDArray[np.bool_]) -> float:
+    return float(values.mean() * 100) if len(values) else float("nan")
+
+
+def fit_confidence(
+    examples: Sequence[Scored], settings: DecodingSettings, language: str
+) -> ConfidenceSettings:
+    """Fit both logistic models of the confidence on held-out examples."""
+    rows: dict[bool, list[tuple[tuple[float, ...], bool]]] = {True: [], False: []}
+    for scored in examples:
+        decoding = decode_scored(scored, settings)
+        right = is_right(scored, decoding, language)
+        rows[bool(decoding.edits)].append((clearness(decoding), right))
+    edited = _logistic(rows[True], 3)
+    untouched = _logistic(rows[False], 1)
+    return ConfidenceSettings(*edited, *untouched)
+
+
+def _logistic(rows: Sequence[tuple[tuple[float, ...], bool]], width: int) -> list[float]:
+    """Return constant and weights of a lightly regularised logistic regression (Newton)."""
+    inputs = np.ones((len(rows), width + 1))
+    for k, (values, _) in enumerate(rows):
+        inputs[k, 1:] = values
+    targets = np.array([right for _, right in rows], dtype=float)
+    weights = np.zeros(width + 1)
+    for _ in range(50):
+        predicted = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
+        gradient = inputs.T @ (targets - predicted) - 0.1 * weights
+        curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs
+        weights += np.linalg.solve(curvature + 0.1 * np.eye(width + 1), gradient)
+    return [float(weight) for weight in weights]

@@ -1,0 +1,84 @@
+"""Everything that decides the outcome of a training run, kept beside its weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from queen_sdk.errors import InvalidArgumentError
+from queen_sdk.template import TemplateSettings
+
+Ablation = Literal["none", "no-query", "no-coref", "no-ellipsis"]
+"""A part of the query template that is left out, as in the paper's ablations."""
+
+SelectOn = Literal["train-split", "eval"]
+"""What model and thresholds are chosen on: examples carved from training, or the paper's way."""
+
+
+@attrs.frozen(kw_only=True)
+class TrainSettings:
+    """The settings of one run."""
+
+    data: tuple[str, ...]
+    """Names of the corpora, as `queen_sdk.data.readers.CORPORA` has them."""
+    language: str
+    """Language of the model."""
+    encoder: str
+    """Directory of the pretrained encoder; only its name is kept in bundles."""
+    epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
+    batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
+    learning_rate: float = 1.5e-4
+    head_rate: float = 4.0
+    """The projections learn this many times faster than the encoder."""
+    warm_up: float = 0.06
+    """Share of the steps in which the rate rises; then it falls in a line to zero."""
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    dropout: float = 0.1
+    seed: int = 13
+    max_length: int = attrs.field(default=256, validator=attrs.validators.ge(32))
+    """Word pieces that the model sees at most."""
+    complete_share: float = 0.2
+    """References that are given as utterances of their own, as a share of the examples."""
+    distractor_share: float = 0.15
+    """Examples that get turns of other dialogues put in front of theirs."""
+    gold_share: float = 0.5
+    """Examples whose coreference marks are the gold ones; the others take the collection's."""
+    extra_words: int = attrs.field(default=6, validator=attrs.validators.ge(0))
+    """How many function words are mined."""
+    held_out: float = 0.05
+    """Share of the dialogues carved from training to choose model and thresholds."""
+    select_on: SelectOn = attrs.field(
+        default="train-split", validator=attrs.validators.in_(("train-split", "eval"))
+    )
+    ablate: Ablation = attrs.field(
+        default="none",
+        validator=attrs.validators.in_(("none", "no-query", "no-coref", "no-ellipsis")),
+    )
+    limit: int | None = None
+    """Read only so many training examples; None for all."""
+
+    @property
+    def template(self) -> TemplateSettings:
+        """The template that the ablation leaves."""
+        return TemplateSettings(
+            query=self.ablate != "no-query",
+            coreference=self.ablate != "no-coref",
+            ellipsis=self.ablate != "no-ellipsis",
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the settings as JSON."""
+        path.write_text(json.dumps(attrs.asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> TrainSettings:
+        """Read what `save` wrote."""
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            return cls(**{**fields, "data": tuple(fields["data"])})
+        except (TypeError, KeyError) as error:
+            raise InvalidArgumentError(f"{path} does not hold training settings: {error}") from None

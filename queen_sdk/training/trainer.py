@@ -1,0 +1,309 @@
+"""The training loop: from corpora and an encoder to selected weights in a run directory.
+
+A run directory holds `settings.json`, `vocabulary.json`, `tokenizer.json`, `log.csv`, `curve.png`,
+`checkpoint/` (to resume from) and `best/` (weights and thresholds of the best epoch).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import attrs
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from torch.utils.data import DataLoader
+from tqdm.auto import tqdm
+from transformers import AutoConfig, AutoTokenizer, get_linear_schedule_with_warmup
+
+from queen_sdk.data.examples import Example
+from queen_sdk.decoding import Scores
+from queen_sdk.errors import InvalidArgumentError
+from queen_sdk.features import EncodedBatch
+from queen_sdk.pipeline import Pipeline
+from queen_sdk.rows import ExtraWords
+from queen_sdk.template import COREF, ELLIP
+from queen_sdk.training.batches import ExampleDataset, LengthSampler, as_tensors, collate
+from queen_sdk.training.curve import draw_curve
+from queen_sdk.training.loss import circle_loss
+from queen_sdk.training.preparation import (
+    TrainingExample,
+    Vocabulary,
+    augment,
+    build_pipeline,
+    mine,
+    prepare,
+)
+from queen_sdk.training.scorer import QueenConfig, QueenScorer
+from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
+from queen_sdk.training.settings import TrainSettings
+
+_LOG_FIELDS = ("epoch", "step", "seconds", "loss", "exact_match", "incomplete", "untouched")
+
+
+def train(
+    settings: TrainSettings,
+    training: Sequence[Example],
+    held_out: Sequence[Example],
+    run: Path,
+    *,
+    checkpoint_seconds: float = 180.0,
+    progress: bool = True,
+) -> Selected:
+    """Train a scorer, or go on where `run` left off; return how the best epoch did.
+
+    `held_out` chooses epoch, thresholds and confidence and must not be trained on.
+    """
+    run.mkdir(parents=True, exist_ok=True)
+    _remember(settings, run)
+    set_seed(settings.seed)
+    vocabulary = _vocabulary(settings, training, run)
+    model = _start_model(settings, run)
+    pipeline = build_pipeline(run / "tokenizer.json", settings, vocabulary)
+    examples = prepare(augment(training, settings), pipeline)
+    judged = prepare(augment(held_out, attrs.evolve(settings, distractor_share=0.0)), pipeline)
+    loop = _Loop(settings, model, pipeline, examples, judged, run, progress=progress)
+    loop.go(checkpoint_seconds)
+    return load_selected(run)
+
+
+def _remember(settings: TrainSettings, run: Path) -> None:
+    file = run / "settings.json"
+    if file.exists():
+        before = TrainSettings.load(file)
+        if attrs.evolve(before, encoder=settings.encoder) != settings:
+            raise InvalidArgumentError(
+                f"{run} was started with other settings ({file}); resume with those, "
+                "or choose another directory"
+            )
+    else:
+        settings.save(file)
+
+
+def _vocabulary(settings: TrainSettings, training: Sequence[Example], run: Path) -> Vocabulary:
+    file = run / "vocabulary.json"
+    if not file.exists():
+        vocabulary = mine(training, settings)
+        file.write_text(json.dumps(attrs.asdict(vocabulary), ensure_ascii=False), encoding="utf-8")
+    return load_vocabulary(run)
+
+
+def load_vocabulary(run: Path) -> Vocabulary:
+    """Read what a run mined."""
+    fields = json.loads((run / "vocabulary.json").read_text(encoding="utf-8"))
+    words = fields["extra_words"]
+    return Vocabulary(
+        ExtraWords(tuple(words["before"]), tuple(words["after"])), tuple(fields["collection"])
+    )
+
+
+def load_selected(run: Path) -> Selected:
+    """Read how the best epoch of a run did."""
+    from queen_sdk.decoding import DecodingSettings
+
+    fields = json.loads((run / "best" / "selected.json").read_text(encoding="utf-8"))["selected"]
+    return Selected(**{**fields, "decoding": DecodingSettings(**fields["decoding"])})
+
+
+def _start_model(settings: TrainSettings, run: Path) -> QueenScorer:
+    base = AutoConfig.from_pretrained(settings.encoder).to_dict()
+    base.pop("model_type", None)
+    base.update(hidden_dropout_prob=settings.dropout, attention_probs_dropout_prob=settings.dropout)
+    model = QueenScorer.from_pretrained(settings.encoder, config=QueenConfig(**base))
+    tokenizer = AutoTokenizer.from_pretrained(settings.encoder)
+    if not settings.template.shared_marker:
+        tokenizer.add_special_tokens({"additional_special_tokens": [COREF, ELLIP]})
+        model.resize_token_embeddings(len(tokenizer))
+    backend = tokenizer.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+    backend.save(str(run / "tokenizer.json"))
+    return model  # type: ignore[no-any-return]
+
+
+class _Loop:
+    """The moving parts of one run."""
+
+    def __init__(
+        self,
+        settings: TrainSettings,
+        model: QueenScorer,
+        pipeline: Pipeline,
+        examples: Sequence[TrainingExample],
+        judged: Sequence[TrainingExample],
+        run: Path,
+        *,
+        progress: bool,
+    ) -> None:
+        self._settings, self._pipeline, self._run = settings, pipeline, run
+        self._judged, self._progress = judged, progress
+        self._dataset = ExampleDataset(examples, gold_share=settings.gold_share, seed=settings.seed)
+        self._sampler = LengthSampler(
+            [len(e.features.input_ids) for e in examples],
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+        )
+        loader = DataLoader(
+            self._dataset,
+            batch_sampler=self._sampler,
+            collate_fn=partial(collate, builder=pipeline.builder),
+        )
+        head = {id(p) for p in model.projection.parameters()}
+        rate = settings.learning_rate
+        optimizer = torch.optim.AdamW(
+            [
+                {"params": [p for p in model.parameters() if id(p) not in head], "lr": rate},
+                {"params": list(model.projection.parameters()), "lr": rate * settings.head_rate},
+            ],
+            weight_decay=0.01,
+            fused=True,
+        )
+        steps = len(self._sampler) * settings.epochs
+        schedule = get_linear_schedule_with_warmup(
+            optimizer, round(steps * settings.warm_up), steps
+        )
+        self._accelerator = Accelerator()
+        self._model, self._optimizer, self._loader, self._schedule = self._accelerator.prepare(
+            model, optimizer, loader, schedule
+        )
+        self._epoch, self._step, self._best, self._seconds = 0, 0, -1.0, 0.0
+        if (run / "checkpoint" / "place.json").exists():
+            self._resume()
+
+    def go(self, checkpoint_seconds: float) -> None:
+        """Train to the end."""
+        per_epoch = len(self._sampler)
+        saved = time.monotonic()
+        while self._epoch < self._settings.epochs:
+            self._dataset.epoch = self._sampler.epoch = self._epoch
+            losses: list[float] = []
+            started = time.monotonic()
+            self._model.train()
+            for batch in self._batches(self._step):
+                losses.append(self._update(batch))
+                self._step += 1
+                if time.monotonic() - saved > checkpoint_seconds and self._step < per_epoch:
+                    self._seconds += time.monotonic() - started
+                    started = time.monotonic()
+                    self._checkpoint()
+                    saved = time.monotonic()
+            self._seconds += time.monotonic() - started
+            self._finish_epoch(sum(losses) / max(len(losses), 1))
+            saved = time.monotonic()
+
+    def _batches(self, skip: int) -> Iterator[object]:
+        loader = self._loader
+        if skip:
+            loader = self._accelerator.skip_first_batches(loader, skip)
+        bar = tqdm(
+            loader,
+            desc=f"epoch {self._epoch + 1}/{self._settings.epochs}",
+            initial=skip,
+            total=len(self._sampler),
+            disable=not (self._progress and self._accelerator.is_local_main_process),
+            mininterval=5.0,
+        )
+        yield from bar
+
+    def _update(self, batch: object) -> float:
+        with self._accelerator.accumulate(self._model):
+            scores = self._model(**batch.inputs)  # type: ignore[attr-defined]
+            loss = circle_loss(scores, batch.positive, batch.valid)  # type: ignore[attr-defined]
+            self._accelerator.backward(loss)
+            self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)
+            self._optimizer.step()
+            self._schedule.step()
+            self._optimizer.zero_grad()
+        return float(loss.detach())
+
+    def _finish_epoch(self, loss: float) -> None:
+        self._epoch, self._step = self._epoch + 1, 0
+        if self._accelerator.is_main_process:
+            selected = self._judge()
+            self._log(loss, selected)
+        self._accelerator.wait_for_everyone()
+        self._checkpoint()
+
+    def _judge(self) -> Selected:
+        language = self._settings.language
+        model = self._accelerator.unwrap_model(self._model)
+        scored = score_examples(self._judged, torch_score(model), self._pipeline.builder, language)
+        selected = select_thresholds(scored, language)
+        if selected.exact_match > self._best:
+            self._best = selected.exact_match
+            best = self._run / "best"
+            model.save_pretrained(best)
+            confidence = fit_confidence(scored, selected.decoding, language)
+            (best / "selected.json").write_text(
+                json.dumps(
+                    {
+                        "epoch": self._epoch,
+                        "selected": attrs.asdict(selected),
+                        "confidence": attrs.asdict(confidence),
+                    },
+                    indent=2,
+                ),
+                encoding="utf-8",
+            )
+        return selected
+
+    def _log(self, loss: float, selected: Selected) -> None:
+        file = self._run / "log.csv"
+        new = not file.exists()
+        with file.open("a", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            if new:
+                writer.writerow(_LOG_FIELDS)
+            figures = (loss, selected.exact_match, selected.incomplete_exact_match)
+            writer.writerow(
+                (
+                    self._epoch,
+                    self._epoch * len(self._sampler),
+                    round(self._seconds),
+                    *(round(figure, 4) for figure in figures),
+                    round(selected.untouched, 2),
+                )
+            )
+        draw_curve(file, self._run / "curve.png")
+
+    def _checkpoint(self) -> None:
+        """Save everything beside the old checkpoint, then swap, so that one is always whole."""
+        fresh = self._run / "checkpoint.new"
+        self._accelerator.save_state(str(fresh))
+        if self._accelerator.is_main_process:
+            place = {
+                "epoch": self._epoch,
+                "step": self._step,
+                "best": self._best,
+                "seconds": self._seconds,
+            }
+            (fresh / "place.json").write_text(json.dumps(place), encoding="utf-8")
+            old = self._run / "checkpoint"
+            shutil.rmtree(old, ignore_errors=True)
+            fresh.rename(old)
+        self._accelerator.wait_for_everyone()
+
+    def _resume(self) -> None:
+        folder = self._run / "checkpoint"
+        self._accelerator.load_state(str(folder))
+        place = json.loads((folder / "place.json").read_text(encoding="utf-8"))
+        self._epoch, self._step = place["epoch"], place["step"]
+        self._best, self._seconds = place["best"], place["seconds"]
+
+
+def torch_score(model: torch.nn.Module) -> Callable[[EncodedBatch], Scores]:
+    """Return a function that scores a batch with a torch model, in evaluation mode."""
+
+    def score(batch: EncodedBatch) -> Scores:
+        model.eval()
+        with torch.inference_mode():
+            scores: Scores = model(**as_tensors(batch)).float().cpu().numpy()
+        return scores
+
+    return score
