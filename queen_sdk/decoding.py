@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from queen_sdk.rows import Row
+from queen_sdk.tokenization import is_mark
 from queen_sdk.values import EditKind, Token
 
 Scores = npt.NDArray[np.float32]
 """Operations × rows × utterance tokens and END; operation 0 substitutes, 1 inserts before."""
 
+_HIGHEST = 1e30
+"""No score comes near, and sums of it stay finite."""
 _OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
 
 
@@ -30,6 +33,10 @@ class DecodingSettings:
     """A cell speaks for substitution above this score."""
     insert_threshold: float = 0.0
     """A cell speaks for insertion above this score."""
+    span_slack: float = 0.25
+    """A span may reach over cells that stay below the threshold by less than this."""
+    further_piece: float = 3.0
+    """A second piece of the history at one place must beat the threshold by this on average."""
 
     def at(self, threshold: float | None) -> DecodingSettings:
         """Return these settings with one threshold for both operations, if one is given."""
@@ -100,7 +107,8 @@ def decode(
     no insertion.
     """
     thresholds = (settings.substitute_threshold, settings.insert_threshold)
-    margins = scores - np.asarray(thresholds, dtype=np.float32)[:, None, None]
+    limited = np.clip(thresholds, -_HIGHEST, _HIGHEST).astype(np.float32)
+    margins = scores - limited[:, None, None]
     margins[0, :, len(utterance) :] = -np.inf
     for column in protected:
         margins[0, :, column] = -np.inf
@@ -109,10 +117,12 @@ def decode(
     words = [row.token.text.casefold() for row in rows]
     if not (margins > 0).any():
         return Decoding((), np.inf, float(margins.max(initial=-np.inf)))
-    found = [*_substitutions(margins[0], rows, words), *_insertions(margins[1], rows, words)]
+    pieces = _Pieces(rows, words, settings)
+    found = [*_substitutions(margins[0], pieces), *_insertions(margins[1], pieces)]
     edits = [
-        TokenEdit(kind, start, end, pieces, _mean_score(scores, kind, start, end, pieces))
-        for kind, start, end, pieces in found
+        TokenEdit(kind, start, end, copied, _mean_score(scores, kind, start, end, copied))
+        for kind, start, end, copied in found
+        if copied
     ]
     kept = _consistent([e for e in edits if not _changes_nothing(e, words, utterance)], words)
     return Decoding(tuple(kept), *_clearness(margins, kept, words))
@@ -121,23 +131,25 @@ def decode(
 _Found = tuple[EditKind, int, int, tuple[Piece, ...]]
 
 
-def _insertions(margins: Scores, rows: Sequence[Row], words: Sequence[str]) -> Iterator[_Found]:
+def _insertions(margins: Scores, pieces: _Pieces) -> Iterator[_Found]:
     for column in _speaking(margins):
-        yield "insert", column, column, _pieces(margins[:, column], rows, words)
+        yield "insert", column, column, pieces.best(margins[:, column])
 
 
-def _substitutions(margins: Scores, rows: Sequence[Row], words: Sequence[str]) -> Iterator[_Found]:
+def _substitutions(margins: Scores, pieces: _Pieces) -> Iterator[_Found]:
     """Yield substitutions; neighbouring tokens that copy the same rows are replaced as one."""
     group: list[int] = []
     copied: set[int] = set()
     for column in [*_speaking(margins), -1]:
-        pieces = _pieces(margins[:, column], rows, words) if column >= 0 else ()
-        touched = {row for piece in pieces for row in range(piece.first, piece.last + 1)}
+        found = pieces.best(margins[:, column]) if column >= 0 else ()
+        touched = {row for piece in found for row in range(piece.first, piece.last + 1)}
         if group and not (column == group[-1] + 1 and touched & copied):
-            mean = margins[:, group[0] : group[-1] + 1].mean(axis=1)
-            joint = _pieces(mean, rows, words)
+            joint = pieces.best(margins[:, group[0] : group[-1] + 1].mean(axis=1))
             if joint:
                 yield "substitute", group[0], group[-1] + 1, joint
+            else:  # they have only a weak row in common: each stands for itself
+                for alone in group:
+                    yield "substitute", alone, alone + 1, pieces.best(margins[:, alone])
             group, copied = [], set()
         group.append(column)
         copied |= touched
@@ -147,36 +159,67 @@ def _speaking(margins: Scores) -> list[int]:
     return [int(column) for column in np.flatnonzero((margins > 0).any(axis=0))]
 
 
-def _pieces(
-    margins: npt.NDArray[np.float32], rows: Sequence[Row], words: Sequence[str]
-) -> tuple[Piece, ...]:
-    """Return the best span of each segment that speaks, without repetitions, in row order."""
-    candidates: dict[int, Piece] = {}
-    for row in np.flatnonzero(margins > 0).tolist():
-        segment = rows[row].segment
-        if segment not in candidates:
-            first = last = row
-            while first > 0 and rows[first - 1].segment == segment:
-                first -= 1
-            while last + 1 < len(rows) and rows[last + 1].segment == segment:
-                last += 1
-            candidates[segment] = _best_span(margins[first : last + 1], first)
-    kept: list[Piece] = []
-    for piece in sorted(candidates.values(), key=lambda p: -p.weight):
-        text = _text(piece, words)
-        if not any(_within(text, _text(other, words)) for other in kept):
-            kept = [p for p in kept if not _within(_text(p, words), text)]
-            kept.append(piece)
-    return tuple(sorted(kept, key=lambda p: p.first))
+class _Pieces:
+    """Chooses what is copied to one place."""
+
+    def __init__(
+        self, rows: Sequence[Row], words: Sequence[str], settings: DecodingSettings
+    ) -> None:
+        self._rows, self._words = rows, words
+        self._marks = np.fromiter((is_mark(word) for word in words), dtype=bool, count=len(words))
+        self._slack, self._further = settings.span_slack, settings.further_piece
+
+    def best(self, margins: npt.NDArray[np.float32]) -> tuple[Piece, ...]:
+        """Return the best span of each segment that speaks, without repetitions, in row order."""
+        candidates: dict[int, Piece] = {}
+        # A mark may stand inside a piece, but neither speaks for one nor begins or ends it.
+        margins = np.where(self._marks, np.minimum(margins, -self._slack), margins)
+        for row in np.flatnonzero(margins > 0).tolist():
+            segment = self._rows[row].segment
+            if segment not in candidates:
+                first, last = self._segment(row)
+                candidates[segment] = _best_span(margins[first : last + 1], first, self._slack)
+        kept: list[Piece] = []
+        for piece in sorted(candidates.values(), key=lambda p: -p.weight):
+            if not self._repeats(piece, kept) and not self._weak(piece, kept):
+                kept.append(piece)
+        return tuple(sorted(kept, key=lambda p: p.first))
+
+    def _segment(self, row: int) -> tuple[int, int]:
+        segment, first, last = self._rows[row].segment, row, row
+        while first > 0 and self._rows[first - 1].segment == segment:
+            first -= 1
+        while last + 1 < len(self._rows) and self._rows[last + 1].segment == segment:
+            last += 1
+        return first, last
+
+    def _repeats(self, piece: Piece, kept: Sequence[Piece]) -> bool:
+        """Tell whether a stronger piece says the same, or more, or a part of it."""
+        text = _text(piece, self._words)
+        others = [_text(other, self._words) for other in kept]
+        return any(_within(text, other) or _within(other, text) for other in others)
+
+    def _weak(self, piece: Piece, kept: Sequence[Piece]) -> bool:
+        """Tell whether a further piece of the history speaks too low to stand beside the first."""
+        if self._rows[piece.first].turn is None:
+            return False
+        further = any(self._rows[other.first].turn is not None for other in kept)
+        return further and piece.weight < self._further * (piece.last - piece.first + 1)
 
 
-def _best_span(margins: npt.NDArray[np.float32], offset: int) -> Piece:
-    """Return the contiguous span of largest sum."""
-    sums = np.concatenate(([0.0], np.cumsum(margins, dtype=np.float64)))
+def _best_span(margins: npt.NDArray[np.float32], offset: int, slack: float) -> Piece:
+    """Return the contiguous span of largest sum, every cell raised by `slack`.
+
+    Where that reaches so far that the span as such stays below the threshold, without slack.
+    """
+    sums = np.concatenate(([0.0], np.cumsum(margins + slack, dtype=np.float64)))
     lowest = np.minimum.accumulate(sums[:-1])
     last = int(np.argmax(sums[1:] - lowest))
     first = int(np.argmin(sums[: last + 1]))
-    return Piece(offset + first, offset + last, float(sums[last + 1] - sums[first]))
+    weight = float(margins[first : last + 1].sum())
+    if weight <= 0 < slack:
+        return _best_span(margins, offset, 0.0)
+    return Piece(offset + first, offset + last, weight)
 
 
 def _text(piece: Piece, words: Sequence[str]) -> tuple[str, ...]:

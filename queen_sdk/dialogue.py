@@ -28,7 +28,9 @@ _ROLES: dict[str, Role] = {
     "function": "tool",
 }
 
-_TAG = re.compile(r"\s*(?P<name>[^\W\d_][\w .\-]{0,23}?)\s*[:：]\s*(?=\S)")
+_COLON = r"(?!(?<=\d):\d|://)[:：]"
+"""Not that of a time or an address."""
+_TAG = re.compile(rf"\s*(?P<name>[^\W\d_][\w .\-]{{0,23}}?)\s{{0,2}}{_COLON}\s*(?=\S)")
 _ROLE_TAG = re.compile(
     r"\s*(?:user|human|customer|client|assistant|agent|bot|system|ai|q|a|question|answer|"
     r"用户|顾客|客户|客服|机器人|助手|问|答|甲|乙)\s*[:：]\s*(?=\S)",
@@ -124,12 +126,13 @@ def _blank(text: str) -> bool:
 def tag_lengths(texts: Sequence[str]) -> list[int]:
     """Return how many leading characters of each text are a speaker tag such as "Anna: ".
 
-    A tag is a role word ("User:", "Q:", "客服："), or a name that tags several of the texts;
-    names that differ by a slip of the pen count as one.
+    `texts` are the turns of a history and, last, the utterance. A tag is a role word ("User:",
+    "Q:", "客服："), a name that tags several of the texts, or any name if every turn of a history
+    has one; names that differ by a slip of the pen count as one.
     """
     found = [_TAG.match(text) for text in texts]
     counts = Counter(match["name"].casefold() for match in found if match)
-    everybody = len(texts) > 1 and counts.total() == len(texts)
+    everybody = len(found) > 1 and all(found[:-1]) and (len(found) > 2 or all(found))
     speakers = {name for name in counts if everybody or _is_speaker(name, counts)}
     lengths = []
     for text, match in zip(texts, found, strict=True):

@@ -13,7 +13,7 @@ from queen_sdk.values import Edit, Source, Token
 _UNSPACED = re.compile(
     r"[\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U000323af]"
 )
-_CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
+_CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)(?!\w)", re.IGNORECASE)
 _CLOSING = set(".,;:!?)]}%…”»、。，；：！？）】》")
 _OPENING = set("([{$£€#@“‘«/（【《")
 _STOPS = ".!?…。！？"
@@ -176,7 +176,7 @@ class _Writer:
         if self._gap(edit.start).isspace() and _leans(text):
             start = max(self._tokens[edit.start - 1].end, self._done)
         text = _apart(self._before(start), text) + text
-        if follower is None:
+        if follower is None or self._gap(edit.end):
             text += _apart(text, self._utterance[end:])
         return self._write(start, end, text)
 

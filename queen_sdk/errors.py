@@ -8,10 +8,17 @@ QueenError
 ├── BundleError                  a model bundle cannot be used
 │   ├── NotABundleError          the directory does not hold a bundle
 │   ├── DamagedBundleError       a file is missing, altered or unreadable
-│   └── NewerBundleError         made by a newer release than this one
+│   ├── NewerBundleError         made by a newer release than this one
+│   └── ParserError              its parser is not to be had, or is not the one it was trained with
 ├── ProviderError                a requested execution provider is not to be had
 ├── ClosedError                  the rewriter was closed
 ├── InferenceError               ONNX Runtime failed on valid input
+├── QueueFullError               too many calls are waiting already
+├── DeadlineError                a call was not done in its time (also TimeoutError)
+├── StoreError                   a session store cannot be used
+│   ├── UnavailableStoreError    it cannot be reached, is locked or is full; later it may work
+│   ├── DamagedStoreError        what it holds cannot be read
+│   └── NewerStoreError          written by a newer release than this one
 └── DataError                    a corpus file is not in the format that was asked for
 """
 
@@ -54,6 +61,10 @@ class NewerBundleError(BundleError):
     """The bundle was made by a newer release than this one."""
 
 
+class ParserError(BundleError):
+    """The parser that a bundle was trained with is not to be had, or is another one now."""
+
+
 class ProviderError(QueenError):
     """A requested execution provider is not to be had here."""
 
@@ -64,6 +75,30 @@ class ClosedError(QueenError):
 
 class InferenceError(QueenError):
     """ONNX Runtime failed on valid input."""
+
+
+class QueueFullError(QueenError):
+    """Too many calls are waiting already."""
+
+
+class DeadlineError(QueenError, TimeoutError):
+    """A call was not done in its time."""
+
+
+class StoreError(QueenError):
+    """A session store cannot be used."""
+
+
+class UnavailableStoreError(StoreError):
+    """The store cannot be reached, is locked or is full; later it may work again."""
+
+
+class DamagedStoreError(StoreError):
+    """What the store holds cannot be read."""
+
+
+class NewerStoreError(StoreError):
+    """The store was written by a newer release than this one."""
 
 
 class DataError(QueenError):

@@ -52,7 +52,8 @@ class PieceEncoder:
             known = tuple(ids) or (self.unk,)
             if len(self._pieces) >= _CACHED_WORDS:
                 self._pieces.clear()
-            self._pieces[text] = known
+            if len(text) <= _LONGEST_TOKEN:
+                self._pieces[text] = known
         return known
 
     def marker(self, mark: str, *, shared: bool) -> int:
@@ -118,11 +119,13 @@ class FeatureBuilder:
         extra_words: ExtraWords,
         max_length: int,
         shared_marker: bool,
+        marks: bool = True,
     ) -> None:
         """Take the model's settings; `max_length` counts word pieces of the whole sequence."""
         self._encoder = encoder
         self._extra_words = extra_words
         self.max_length = max_length
+        self._with_marks = marks
         self._markers = {
             mark: encoder.marker(mark, shared=shared_marker) for mark in (COREF, ELLIP)
         }
@@ -131,6 +134,10 @@ class FeatureBuilder:
         self._extra_length = sum(
             sum(map(len, words)) + 1 for words in (self._before, self._after) if words
         )
+
+    def tokens(self, text: str, start: int) -> tuple[Token, ...]:
+        """Cut `text` into the tokens that the model sees, from offset `start` on."""
+        return tokenize(text, start=start, marks=self._with_marks)
 
     def window(
         self,
@@ -148,10 +155,12 @@ class FeatureBuilder:
             return None
         kept: list[tuple[int, tuple[Token, ...]]] = []
         for index, text, offset in reversed(turns):
-            tail = max(offset, len(text) - room * _LONGEST_TOKEN)
-            tokens = tokenize(text, start=tail)
-            if tail > offset:
-                tokens = tokens[1:]
+            if room < 1:
+                break
+            tail = max(offset, len(text.rstrip()) - room * _LONGEST_TOKEN)
+            tokens = self.tokens(text, tail)
+            if tail > offset and not text[tail].isspace():
+                tokens = tokens[1:]  # half a word, perhaps
             fitting = self._fitting(tokens, room - 1)
             if (fitting < len(tokens) or tail > offset) and kept:
                 break

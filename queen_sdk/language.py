@@ -11,7 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 _SCRIPTS = (
-    ("zh", re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")),
+    (
+        "zh",
+        re.compile(
+            r"[\u3005-\u3007\u3100-\u312f\u31a0-\u31bf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+            r"\U00020000-\U000323af]"
+        ),
+    ),
     ("ja", re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")),
     ("ko", re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
     ("ar", re.compile(r"[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff]")),
@@ -20,11 +26,20 @@ _SCRIPTS = (
     ("he", re.compile(r"[\u0590-\u05ff]")),
     ("hi", re.compile(r"[\u0900-\u097f]")),
     ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    (
+        "latin",
+        re.compile(
+            r"[A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u1d00-\u1dbf\u1e00-\u1eff"
+            r"\u2c60-\u2c7f\ua722-\ua7ff\ufb00-\ufb06\uff21-\uff3a\uff41-\uff5a"
+            r"\U0001d400-\U0001d7ff]"
+        ),
+    ),
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _COMMON = {
     "en": "the is are was were do does did and of to in it he she they what how that this with for "
-    "you i my your not no yes have has can will about on at",
+    "you i my your not no yes have has can will about on at an as be by but from her his him us we "
+    "who when where which if or there would could should please",
     "es": "el los las es está son y de que en un una por para con no sí qué cómo cuánto dónde su "
     "lo pero más muy hay y tiene ella mañana",
     "fr": "le les la est sont et de que qui dans un une pour avec ne pas je tu il elle nous vous "
@@ -51,7 +66,8 @@ _KANA_SHARE = 5
 def detect_language(history: Sequence[str], utterance: str) -> str:
     """Return the code of the dialogue's language; the utterance counts more than its history.
 
-    Only the newest few thousand characters are looked at. A dialogue without letters is `en`.
+    Only the newest few thousand characters are looked at. A dialogue without letters is `en`, one
+    in a script that is not known here `und`.
     """
     counts = Counter(_letters(utterance))
     for weight in counts:
@@ -81,7 +97,7 @@ def _letters(text: str) -> dict[str, int]:
     if text.isascii():
         return {"latin": sum(map(str.isalpha, text))}
     found = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS}
-    found["latin"] = sum(map(str.isalpha, text)) - sum(found.values())
+    found["und"] = sum(map(str.isalpha, text)) - sum(found.values())
     return {name: count for name, count in found.items() if count > 0}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -14,9 +15,10 @@ from queen_sdk.bundle.files import Precision, damaged
 from queen_sdk.confidence import confidence
 from queen_sdk.decoding import Decoder, Scores
 from queen_sdk.editing import apply_edits, realise
-from queen_sdk.errors import NewerBundleError
+from queen_sdk.errors import InferenceError
 from queen_sdk.features import FeatureBuilder, Features, PieceEncoder
 from queen_sdk.options import CallOptions
+from queen_sdk.parsing.registry import load_parser
 from queen_sdk.pipeline import Pipeline, Prepared, Skipped
 from queen_sdk.runtime import Scorer
 from queen_sdk.values import RewriteResult, Token, Turn
@@ -45,23 +47,14 @@ class Model:
     ) -> None:
         """Load tokenizer and graph; `precision` of None takes what suits the provider."""
         manifest = bundle.manifest
-        if manifest.parser is not None:
-            raise NewerBundleError(
-                f"{bundle.directory} needs the parser {manifest.parser.name!r}, which this "
-                "release does not have; upgrade it: pip install --upgrade queen-sdk"
-            )
+        parser = None if manifest.parser is None else load_parser(manifest.parser, bundle.directory)
         self.manifest = manifest
         self.scorer, self.precision = _open_scorer(bundle, precision, providers, threads)
         self.pipeline = Pipeline(
-            FeatureBuilder(
-                _piece_encoder(bundle),
-                extra_words=manifest.extra_words,
-                max_length=manifest.max_length,
-                shared_marker=manifest.template.shared_marker,
-            ),
+            _feature_builder(bundle),
             template=manifest.template,
             collection=manifest.collection,
-            parser=None,
+            parser=parser,
         )
         self._decoder = decoder
 
@@ -85,6 +78,8 @@ class Model:
             scores = self.scorer.run(
                 self.pipeline.builder.batch([prepared[k].features for k in chosen])
             )
+            if not np.isfinite(scores).all():
+                raise InferenceError(f"{self.name} gave scores that are not numbers")
             share = (time.perf_counter() - started) * 1e3 / len(chosen)
             for k, rectangle in zip(chosen, scores, strict=True):
                 own = _own_part(rectangle, prepared[k].features)
@@ -157,10 +152,16 @@ def _open_scorer(
     return scorer, smallest
 
 
-def _piece_encoder(bundle: Bundle) -> PieceEncoder:
-    path = bundle.tokenizer_path
+def _feature_builder(bundle: Bundle) -> FeatureBuilder:
+    manifest, path = bundle.manifest, bundle.tokenizer_path
     try:
-        return PieceEncoder(Tokenizer.from_file(str(path)))
+        return FeatureBuilder(
+            PieceEncoder(Tokenizer.from_file(str(path))),
+            extra_words=manifest.extra_words,
+            max_length=manifest.max_length,
+            shared_marker=manifest.template.shared_marker,
+            marks=manifest.template.marks,
+        )
     except Exception as error:  # the tokenizers library raises bare Exception
         raise damaged(path, f"is not a usable tokenizer ({error})") from error
 
@@ -187,9 +188,13 @@ def protected_tokens(
     found: set[int] = set()
     for term in terms:
         wanted = term.lower() if fold else term
+        starts = []
         start = text.find(wanted)
         while start >= 0:
-            end = start + len(wanted)
-            found.update(k for k, t in enumerate(tokens) if t.start < end and start < t.end)
+            starts.append(start)
             start = text.find(wanted, start + 1)
+        for k, token in enumerate(tokens):
+            before = bisect_left(starts, token.end)
+            if before and starts[before - 1] + len(wanted) > token.start:
+                found.add(k)
     return frozenset(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -13,8 +13,9 @@ from queen_sdk.errors import InvalidArgumentError
 def _finite(_: object, attribute: attrs.Attribute[float | None], value: object) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidArgumentError(f"{attribute.name} must be a finite number, got {value!r}")
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not abs(value) <= sys.float_info.max:  # type: ignore[arg-type]
+        raise InvalidArgumentError(f"{attribute.name} must be a finite number, got {value!r:.80}")
 
 
 def _share(_: object, attribute: attrs.Attribute[float], value: object) -> None:
@@ -24,7 +25,7 @@ def _share(_: object, attribute: attrs.Attribute[float], value: object) -> None:
 
 
 def _terms(protect: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(protect, (str, bytes)):
+    if isinstance(protect, (str, bytes)) or not isinstance(protect, Iterable):
         raise InvalidArgumentError(
             f"protect must be a sequence of terms, got {protect!r}; put a single term into a list"
         )
@@ -56,3 +57,15 @@ def at_least_one(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
     return value
+
+
+def positive_seconds(name: str, value: object) -> float:
+    """Return a positive, finite number of seconds.
+
+    Raises:
+        InvalidArgumentError: `value` is anything else.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value <= sys.float_info.max:  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} must be a positive number of seconds, got {value!r}")
+    return float(value)  # type: ignore[arg-type]

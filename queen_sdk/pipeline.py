@@ -21,7 +21,6 @@ from queen_sdk.template import (
     TemplateSettings,
     build_query,
 )
-from queen_sdk.tokenization import tokenize
 from queen_sdk.values import SkipReason, Timings, Turn
 
 
@@ -71,11 +70,11 @@ class Pipeline:
         earlier = max(len(spoken) - self.builder.max_length, 0)
         spoken = spoken[earlier:]
         *tags, tag = tag_lengths([*(turns[k].text for k in spoken), utterance])
-        tokens = tokenize(utterance, start=tag)
+        tokens = self.builder.tokens(utterance, tag)
         if not tokens:
             return Skipped("empty_utterance")
         tokenized = time.perf_counter()
-        parsing = _Stopwatch(lambda: self._ends(utterance))
+        parsing = _Stopwatch(lambda: self._ends(utterance[tag:]))
         query = build_query(
             tokens,
             settings=self._template,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import numpy as np
@@ -22,6 +22,11 @@ from queen_sdk.options import CallOptions, at_least_one
 from queen_sdk.pipeline import Prepared, Skipped
 from queen_sdk.rows import Row
 from queen_sdk.values import RewriteResult, SkipReason, Token, Turn
+
+if TYPE_CHECKING:
+    from queen_sdk.batching import MicroBatcher
+    from queen_sdk.session import Recorded, Session
+    from queen_sdk.stores import Store
 
 Dialogue: TypeAlias = tuple[Sequence[HistoryItem], str]
 """A history and the utterance that follows it."""
@@ -82,6 +87,7 @@ class Rewriter:
         self._decoder = decoder
         self._models: dict[str, Model] | None = {}
         self._only: Model | None = None
+        self._batcher: MicroBatcher | None = None
         if bundle is not None:
             self._only = self._open(bundle)
         elif not embedded_bundles():
@@ -128,7 +134,7 @@ class Rewriter:
         if language not in models and language in embedded_bundles():
             # Two threads may load at once; one of the two is kept. A lock could outlive a fork.
             fresh = self._open(language)
-            if models.setdefault(language, fresh) is not fresh:
+            if models.setdefault(language, fresh) is not fresh or self._models is None:
                 fresh.scorer.close()
         return models.get(language)
 
@@ -200,6 +206,11 @@ class Rewriter:
         """Rewrite several utterances; each result equals that of its own `rewrite` call."""
         options = CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
         at_least_one("batch_size", batch_size)
+        if isinstance(dialogues, (str, bytes)) or not isinstance(dialogues, Sequence):
+            raise InvalidArgumentError(
+                "dialogues must be a sequence of (history, utterance) pairs, "
+                f"got {type(dialogues).__name__}; rewrite_many takes any iterable"
+            )
         calls = [_Call.read(dialogue) for dialogue in dialogues]
         results: dict[int, RewriteResult] = {}
         waiting: dict[Model, list[tuple[int, Prepared]]] = {}
@@ -217,6 +228,47 @@ class Rewriter:
                 results[k] = attrs.evolve(result, language=call.language)
         return [results[k] for k in range(len(calls))]
 
+    async def arewrite(
+        self,
+        history: Sequence[HistoryItem],
+        utterance: str,
+        *,
+        threshold: float | None = None,
+        min_confidence: float = 0.0,
+        protect: Sequence[str] = (),
+    ) -> RewriteResult:
+        """Do what `rewrite` does, without blocking the event loop.
+
+        Calls go through a `MicroBatcher` with its default bounds; make your own to set them.
+        """
+        from queen_sdk.batching import MicroBatcher
+
+        if self._batcher is None:
+            self._batcher = MicroBatcher(self)
+        return await self._batcher.arewrite(
+            history,
+            utterance,
+            threshold=threshold,
+            min_confidence=min_confidence,
+            protect=protect,
+        )
+
+    def session(
+        self,
+        id: str,
+        *,
+        store: Store,
+        max_turns: int = 20,
+        max_tokens: int = 1024,
+        record: Recorded = "original",
+    ) -> Session:
+        """Return a dialogue whose history is kept in `store`; see `Session`."""
+        from queen_sdk.session import Session
+
+        return Session(
+            self, id, store=store, max_turns=max_turns, max_tokens=max_tokens, record=record
+        )
+
     def rewrite_many(
         self,
         dialogues: Iterable[Dialogue],
@@ -228,25 +280,21 @@ class Rewriter:
     ) -> Iterator[RewriteResult]:
         """Rewrite any number of utterances lazily, `batch_size` at a time, in their order."""
         at_least_one("batch_size", batch_size)
-        CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
-        return self._rewrite_many(
-            iter(dialogues), threshold, min_confidence, tuple(protect), batch_size
-        )
+        options = CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
+        return self._rewrite_many(iter(dialogues), options, batch_size)
 
     def _rewrite_many(
         self,
         dialogues: Iterator[Dialogue],
-        threshold: float | None,
-        min_confidence: float,
-        protect: tuple[str, ...],
+        options: CallOptions,
         batch_size: int,
     ) -> Iterator[RewriteResult]:
         while batch := list(islice(dialogues, batch_size)):
             yield from self.rewrite_batch(
                 batch,
-                threshold=threshold,
-                min_confidence=min_confidence,
-                protect=protect,
+                threshold=options.threshold,
+                min_confidence=options.min_confidence,
+                protect=options.protect,
                 batch_size=batch_size,
             )
 
@@ -292,8 +340,10 @@ class Rewriter:
 
     def close(self) -> None:
         """Free the models; calls that are under way finish, later ones raise ClosedError."""
+        if self._batcher is not None:
+            self._batcher.close()
         models, self._models = self._models, None
-        for model in (models or {}).values():
+        for model in list((models or {}).values()):  # another thread may be adding one
             model.scorer.close()
         if self._only is not None:
             self._only.scorer.close()

@@ -1,4 +1,4 @@
-"""The one file that knows ONNX Runtime: encoded batches in, score rectangles out."""
+"""The one file that knows ONNX Runtime: arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -9,27 +9,42 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from queen_sdk.bundle.files import damaged
-from queen_sdk.errors import ClosedError, InferenceError, InvalidArgumentError, ProviderError
+from queen_sdk.errors import (
+    ClosedError,
+    InferenceError,
+    InvalidArgumentError,
+    MissingExtraError,
+    ProviderError,
+)
 from queen_sdk.features import EncodedBatch
 
 # Before the import, which would start an uploader: users of a dialogue library did not ask for
 # one, and its thread makes every forked child hang at exit. A value that is set already stays.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state
+try:
+    import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state
+except ImportError as error:
+    raise MissingExtraError(
+        f"ONNX Runtime cannot be imported ({error}); install it anew: "
+        "pip uninstall -y onnxruntime onnxruntime-gpu && pip install onnxruntime"
+    ) from error
 
 Scores = npt.NDArray[np.float32]
+Feed = Mapping[str, npt.NDArray[Any]]
+"""The arrays of a graph's inputs, by name."""
+G = TypeVar("G", bound="Graph")
 
 CPU = "CPUExecutionProvider"
 CUDA = "CUDAExecutionProvider"
@@ -44,7 +59,7 @@ _ONLY_FATAL, _WARNINGS = 4, 2
 
 # Held while ONNX Runtime loads: a fork in the middle would leave its locks taken in the child.
 _OPENING = threading.RLock()
-_SCORERS: weakref.WeakSet[Scorer] = weakref.WeakSet()
+_GRAPHS: weakref.WeakSet[Graph] = weakref.WeakSet()
 
 # ONNX Runtime's errors have no common base.
 _FOREIGN: tuple[type[Exception], ...] = (
@@ -64,36 +79,40 @@ class _Session:
 
     native: Any
     inputs: frozenset[str]
+    outputs: tuple[str, ...]
     provider: str
 
-    def run(self, feed: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        scores: npt.NDArray[Any] = self.native.run([_OUTPUT], feed)[0]
-        return scores
+    def run(self, feed: Feed) -> list[npt.NDArray[Any]]:
+        arrays: list[npt.NDArray[Any]] = self.native.run(self.outputs, feed)
+        return arrays
 
-    def run_bound(self, feed: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def run_bound(self, feed: Feed) -> list[npt.NDArray[Any]]:
         # The binding points into these arrays: they must live until the end of the run.
         arrays = {name: np.ascontiguousarray(array) for name, array in feed.items()}
         binding = self.native.io_binding()
         for name, array in arrays.items():
             binding.bind_cpu_input(name, array)
-        binding.bind_output(_OUTPUT, _DEVICES.get(self.provider, "cpu"))
+        for name in self.outputs:
+            binding.bind_output(name, _DEVICES.get(self.provider, "cpu"))
         self.native.run_with_iobinding(binding)
-        scores: npt.NDArray[Any] = binding.copy_outputs_to_cpu()[0]
-        return scores
+        found: list[npt.NDArray[Any]] = binding.copy_outputs_to_cpu()
+        return found
 
 
-class Scorer:
+class Graph:
     """A graph that is ready to run: shared by threads, and usable on both sides of a fork."""
 
     def __init__(
         self,
-        model_path: str | os.PathLike[str],
+        path: str | os.PathLike[str],
         *,
+        inputs: Collection[str],
+        outputs: Sequence[str],
         providers: Sequence[str] | None = None,
         threads: int | None = None,
         io_binding: bool | None = None,
     ) -> None:
-        """Load the graph.
+        """Load the graph; it may take only those inputs and must give those outputs.
 
         `providers` are tried in order and each must start; short names such as "cuda" will do.
         None takes CUDA if it really starts, else the CPU. `threads` work on one operator; None
@@ -103,48 +122,41 @@ class Scorer:
         Raises:
             InvalidArgumentError: An argument is out of range.
             ProviderError: A requested provider is not available, or does not start.
-            DamagedBundleError: The file is missing, or is not the graph of a scorer.
+            DamagedBundleError: The file is missing, or is not a graph with those ends.
         """
-        self._path = Path(os.path.abspath(model_path))
+        self._path = Path(os.path.abspath(path))
+        self._inputs, self._outputs = frozenset(inputs), tuple(outputs)
         self._providers = None if providers is None else _full_names(providers)
         self._threads = _checked_threads(threads)
         self._io_binding = io_binding
         self._closed = False
         self._lock = threading.Lock()
         self._session: _Session | None = self._open()
-        _SCORERS.add(self)
+        _GRAPHS.add(self)
 
     @property
     def provider(self) -> str:
         """The execution provider that is really at work, by its full name."""
         return self._current().provider
 
-    def run(self, batch: EncodedBatch) -> Scores:
-        """Return the scores of a batch, one rectangle per dialogue and operation.
-
-        The axes are dialogue, operation, row, and utterance token with END.
+    def compute(self, feed: Feed) -> list[npt.NDArray[Any]]:
+        """Return the outputs, in the order asked for; inputs that the graph lacks are left out.
 
         Raises:
-            ClosedError: The scorer was closed.
+            ClosedError: It was closed.
             InferenceError: ONNX Runtime failed.
         """
         session = self._current()
-        feed = {k: array for k, array in batch.as_inputs().items() if k in session.inputs}
+        taken = {name: array for name, array in feed.items() if name in session.inputs}
         bound = session.provider == CUDA if self._io_binding is None else self._io_binding
         try:
-            scores = session.run_bound(feed) if bound else session.run(feed)
+            return session.run_bound(taken) if bound else session.run(taken)
         except _FOREIGN as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in taken.items())
             raise InferenceError(
                 f"ONNX Runtime {onnxruntime.__version__} failed on {self._path.name} with input "
-                f"of shape {batch.input_ids.shape}: {str(error).strip()}"
+                f"of shape {shapes}: {str(error).strip()}"
             ) from error
-        return np.asarray(scores, dtype=np.float32)
-
-    def warm_up(self) -> None:
-        """Run once on next to nothing, so that the first real run does not pay for set-up."""
-        line = np.zeros((1, 8), dtype=np.int64)
-        place = np.zeros((1, 1), dtype=np.int64)
-        self.run(EncodedBatch(line, np.ones_like(line), line, place, place))
 
     def close(self) -> None:
         """Free the graph. Runs that are under way in other threads still finish."""
@@ -152,8 +164,8 @@ class Scorer:
             self._closed = True
             self._session = None
 
-    def __enter__(self) -> Scorer:
-        """Return the scorer itself."""
+    def __enter__(self: G) -> G:
+        """Return the graph itself."""
         return self
 
     def __exit__(
@@ -168,7 +180,7 @@ class Scorer:
     def _current(self) -> _Session:
         with self._lock:
             if self._closed:
-                raise ClosedError("this scorer was closed; make a new one")
+                raise ClosedError(f"{self._path.name} was closed; load it again")
             if self._session is None:
                 self._session = self._open()
             return self._session
@@ -186,13 +198,14 @@ class Scorer:
                 raise damaged(self._path, problem) from error
         inputs = frozenset(item.name for item in native.get_inputs())
         outputs = [item.name for item in native.get_outputs()]
-        if not inputs <= _INPUTS or _OUTPUT not in outputs:
+        if not inputs <= self._inputs or not set(self._outputs) <= set(outputs):
             raise damaged(
                 self._path,
-                f"not the graph of a scorer: it takes {', '.join(sorted(inputs))} and gives "
-                f"{', '.join(outputs)}, expected are {', '.join(sorted(_INPUTS))} and {_OUTPUT}",
+                f"not the graph of a {type(self).__name__.lower()}: it takes "
+                f"{', '.join(sorted(inputs))} and gives {', '.join(outputs)}, expected are "
+                f"{', '.join(sorted(self._inputs))} and {', '.join(self._outputs)}",
             )
-        return _Session(native, inputs, native.get_providers()[0])
+        return _Session(native, inputs, self._outputs, native.get_providers()[0])
 
     def _create(self, providers: Sequence[str]) -> Any:
         options = onnxruntime.SessionOptions()
@@ -210,6 +223,50 @@ class Scorer:
             # Not even freed: that would wait for those threads.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._session))
             self._session = None
+
+
+class Scorer(Graph):
+    """The graph of a bundle: encoded batches in, score rectangles out."""
+
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str],
+        *,
+        providers: Sequence[str] | None = None,
+        threads: int | None = None,
+        io_binding: bool | None = None,
+    ) -> None:
+        """Load the graph; arguments and errors are those of `Graph`."""
+        super().__init__(
+            model_path,
+            inputs=_INPUTS,
+            outputs=(_OUTPUT,),
+            providers=providers,
+            threads=threads,
+            io_binding=io_binding,
+        )
+
+    def run(self, batch: EncodedBatch) -> Scores:
+        """Return the scores of a batch, one rectangle per dialogue and operation.
+
+        The axes are dialogue, operation, row, and utterance token with END.
+
+        Raises:
+            ClosedError: The scorer was closed.
+            InferenceError: ONNX Runtime failed.
+        """
+        return np.asarray(self.compute(batch.as_inputs())[0], dtype=np.float32)
+
+    def warm_up(self) -> None:
+        """Run once on next to nothing, so that the first real run does not pay for set-up."""
+        line = np.zeros((1, 8), dtype=np.int64)
+        place = np.zeros((1, 1), dtype=np.int64)
+        self.run(EncodedBatch(line, np.ones_like(line), line, place, place))
+
+
+def available_providers() -> tuple[str, ...]:
+    """Return the execution providers of the installed ONNX Runtime; not all need really work."""
+    return tuple(onnxruntime.get_available_providers())
 
 
 def _checked_threads(threads: int | None) -> int:
@@ -284,8 +341,8 @@ def _preload_cuda() -> None:
 
 def _start_afresh() -> None:
     _OPENING.release()
-    for scorer in _SCORERS:
-        scorer._forget_session()
+    for graph in _GRAPHS:
+        graph._forget_session()
 
 
 if hasattr(os, "register_at_fork"):

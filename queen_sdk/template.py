@@ -30,6 +30,8 @@ class TemplateSettings:
     """The ellipsis part."""
     shared_marker: bool = True
     """Both marks are the tokenizer's unknown token, so that neither is rare."""
+    marks: bool = True
+    """Whether the model sees punctuation; one trained on text without any must not."""
     ellipsis_if_no_coreference: bool = True
     """The ellipsis part is tried only if the coreference part found nothing."""
 

@@ -8,6 +8,7 @@ and joiners. White space, control and format characters and lone surrogates belo
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from queen_sdk.values import Token
 
@@ -30,6 +31,8 @@ _IGNORED = (
     r"\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\ud800-\udfff\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef"
 )
+_SYMBOLS = frozenset("%‰#@&％＃＠＆")
+"""Punctuation to Unicode, part of what is meant to a reader."""
 
 _TOKEN = re.compile(
     rf"""
@@ -51,9 +54,21 @@ _TOKEN = re.compile(
 )
 
 
-def tokenize(text: str, *, start: int = 0) -> tuple[Token, ...]:
-    """Cut `text` into tokens from offset `start` on; `text[t.start:t.end] == t.text` for each."""
+def tokenize(text: str, *, start: int = 0, marks: bool = True) -> tuple[Token, ...]:
+    """Cut `text` into tokens from offset `start` on; `text[t.start:t.end] == t.text` for each.
+
+    Without `marks`, punctuation belongs to no token.
+    """
     return tuple(
         Token(match.group(), start=match.start(), end=match.end())
         for match in _TOKEN.finditer(text, start)
+        if marks or not is_mark(match.group())
     )
+
+
+def is_mark(token: str) -> bool:
+    """Tell whether a token is punctuation, unlike words, clitics such as 's, symbols and emoji."""
+    first = token[0]
+    if first.isalnum() or first in _SYMBOLS or unicodedata.category(first)[0] != "P":
+        return False
+    return not any(map(str.isalnum, token))

@@ -19,8 +19,13 @@ SkipReason = Literal[
     "utterance_too_long",
     "already_complete",
     "low_confidence",
+    "disabled",
+    "timeout",
+    "queue_full",
+    "circuit_open",
+    "error",
 ]
-"""Why a result is the very utterance that came in."""
+"""Why a result is the very utterance that came in; the last five come from the middleware."""
 
 
 @attrs.frozen

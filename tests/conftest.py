@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
+import hypothesis
 import pytest
 from tiny_bundle import build_bundle
 
+from queen_sdk import Rewriter
 from queen_sdk.bundle import read_manifest, write_manifest
+
+hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=200, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +43,22 @@ def altered_bundle(
         return directory
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def rewriter(tiny_bundle_dir: Path) -> Iterator[Rewriter]:
+    """Return a rewriter with the tiny bundle; it is shared, so do not close it."""
+    with Rewriter(tiny_bundle_dir, providers=["cpu"], threads=1) as opened:
+        yield opened
+
+
+@pytest.fixture
+def embedded(tiny_bundle_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the tiny bundle, as "zh" and as "en", stand for those that come with the package."""
+    for language in ("en", "zh"):
+        directory = tmp_path / "embedded" / language
+        shutil.copytree(tiny_bundle_dir, directory)
+        manifest = attrs.evolve(read_manifest(directory), name=language, languages=(language,))
+        write_manifest(directory, manifest)
+    monkeypatch.setattr("queen_sdk.bundle.loading.EMBEDDED", tmp_path / "embedded")
+    return tmp_path / "embedded"

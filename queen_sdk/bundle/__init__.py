@@ -8,6 +8,7 @@ from queen_sdk.bundle.manifest import (
     read_manifest,
     write_manifest,
 )
+from queen_sdk.bundle.recording import record_scores
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -17,5 +18,6 @@ __all__ = [
     "embedded_bundles",
     "load_bundle",
     "read_manifest",
+    "record_scores",
     "write_manifest",
 ]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from queen_sdk import __version__
-from queen_sdk.cli import batch, chat, doctor, evaluate, export, models, rewrite, train
+from queen_sdk.cli import batch, chat, doctor, evaluate, export, models, parser, rewrite, train
 from queen_sdk.cli.command import Command
 from queen_sdk.cli.output import say
 from queen_sdk.errors import QueenError, UsageError
@@ -20,6 +20,7 @@ COMMANDS: tuple[Command, ...] = (
     evaluate.COMMAND,
     train.COMMAND,
     export.COMMAND,
+    parser.COMMAND,
     models.COMMAND,
     doctor.COMMAND,
 )

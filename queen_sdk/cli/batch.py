@@ -47,13 +47,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     size = at_least_one("--batch-size", arguments.batch_size)
     with (
-        Rewriter(arguments.bundle) as rewriter,
         _opened(arguments.input) as source,
+        Rewriter(arguments.bundle) as rewriter,
         _written(arguments.output) as target,
         _Progress(source) as progress,
     ):
         job = _Job(rewriter, arguments)
-        lines = read_lines(source, name=arguments.input)
+        lines = read_lines(source, name=_name(arguments.input))
         while chunk := list(islice(lines, size)):
             target.writelines(_encoded(record) for record in job.answer(chunk))
             target.flush()
@@ -92,6 +92,10 @@ class _Job:
             raise DataError(
                 f"{bad.place}: {bad.problem}; with --on-error skip the other lines are rewritten"
             )
+
+
+def _name(path: str) -> str:
+    return "stdin" if path == _STANDARD else path
 
 
 def _encoded(record: dict[str, Any]) -> bytes:

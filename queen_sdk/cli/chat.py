@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -44,12 +45,16 @@ def _typed() -> Iterator[str]:
         for raw in sys.stdin.buffer:
             yield raw.decode("utf-8", "surrogateescape").rstrip("\r\n")
         return
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  # input() then has line editing
     while True:
         try:
             yield input("> ")
         except EOFError:
             say("")
             return
+        except UnicodeDecodeError:
+            say("that was not text in the terminal's encoding")
 
 
 class _Chat:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from queen_sdk.bundle import load_bundle, record_scores
 from queen_sdk.cli.command import (
     Command,
     add_bundle_option,
@@ -15,6 +16,7 @@ from queen_sdk.cli.command import (
 )
 from queen_sdk.cli.output import json_text, say, say_json
 from queen_sdk.data.readers import CORPORA, load
+from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 from queen_sdk.rewriter import Rewriter
 
@@ -38,6 +40,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--json", metavar="F", help="write the figures to this file too; - for stdout, instead"
     )
     parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write the main figures into the manifest of the bundle, which --bundle must name",
+    )
+    parser.add_argument(
         "--no-untouched",
         action="store_true",
         help="do not give the references back as utterances, which takes half of the time",
@@ -52,6 +59,10 @@ def _run(arguments: argparse.Namespace) -> int:
     path = data_path(arguments)
     language = language_of([arguments.data], arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
+    if arguments.json and not Path(arguments.json).parent.is_dir():
+        raise InvalidArgumentError(f"--json: there is no directory {Path(arguments.json).parent}")
+    if arguments.record and arguments.bundle is None:
+        raise InvalidArgumentError("--record needs --bundle: whose manifest is to be written?")
     metric_tokens("", language)  # so that a missing tokenizer is found before anything is read
     with Rewriter(arguments.bundle) as rewriter:
         report = evaluate(
@@ -63,6 +74,8 @@ def _run(arguments: argparse.Namespace) -> int:
             references=not arguments.no_untouched,
             progress=True,
         )
+    if arguments.record:
+        record_scores(load_bundle(arguments.bundle), arguments.data, report.summary())
     if arguments.json == _STANDARD:
         say_json(report.to_dict())
         return 0

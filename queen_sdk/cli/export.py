@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import random
 from pathlib import Path
 
 from queen_sdk.bundle.files import MODEL_FILES
 from queen_sdk.cli.command import Command, add_path_option, data_path
 from queen_sdk.cli.output import say
+from queen_sdk.data.readers import complete_examples
 from queen_sdk.errors import BundleError
 from queen_sdk.options import at_least_one
+
+_CALIBRATION = 64
+"""Training examples that show typical activations."""
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +46,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.training.settings import TrainSettings
 
     settings = TrainSettings.load(arguments.run_directory / "settings.json")
-    _, held_out = split_examples(settings, path)
+    training, held_out = split_examples(settings, path)
+    typical = random.Random(settings.seed).sample(training, min(len(training), _CALIBRATION))
     try:
         manifest = export_bundle(
             arguments.run_directory,
@@ -49,7 +55,8 @@ def _run(arguments: argparse.Namespace) -> int:
             name=arguments.name or arguments.out.resolve().name,
             version=arguments.version,
             precisions=tuple(dict.fromkeys(arguments.precision or MODEL_FILES)),
-            check_on=held_out[:count],
+            check_on=[*held_out, *complete_examples(held_out)][:count],
+            calibrate_on=typical,
         )
     except ArithmeticError as error:
         raise BundleError(str(error)) from error
@@ -58,6 +65,4 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
-    "export", help="make a bundle of a training run", configure=_configure, run=_run
-)
+COMMAND = Command("export", help="make a bundle of a training run", configure=_configure, run=_run)

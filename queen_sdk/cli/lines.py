@@ -1,4 +1,4 @@
-"""The JSON lines of `queen batch`: read and checked one by one, so that one bad line is only one."""
+"""The JSON lines of `queen batch`, read and checked one by one."""
 
 from __future__ import annotations
 

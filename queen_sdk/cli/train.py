@@ -57,6 +57,17 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_option(name), type=kind, metavar="N", help=text)
     for name, (choices, text) in _CHOICES.items():
         parser.add_argument(_option(name), choices=choices, help=text)
+    parser.add_argument(
+        "--parser",
+        metavar="NAME",
+        help="of the ellipsis part: embedded, spacy:PIPELINE or ltp:MODEL (default: both ends)",
+    )
+    parser.add_argument(
+        "--no-marks",
+        dest="marks",
+        action="store_false",
+        help="the model never sees punctuation: for corpora without any, such as rewrite",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of torch")
 
 
@@ -101,7 +112,7 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
         )
     if arguments.limit is not None:
         at_least_one("--limit", arguments.limit)
-    given = {name: getattr(arguments, name) for name in (*_NUMBERS, *_CHOICES)}
+    given = {name: getattr(arguments, name) for name in (*_NUMBERS, *_CHOICES, "parser", "marks")}
     try:
         return TrainSettings(
             data=tuple(dict.fromkeys(arguments.data)),

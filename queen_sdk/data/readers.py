@@ -6,159 +6,30 @@ Texts are kept exactly as they stand; only empty history turns are left out.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import attrs
 
+from queen_sdk.data.corpus import (
+    EVERY,
+    NONE,
+    Corpus,
+    CorpusPath,
+    Part,
+    corpus_error,
+    json_array,
+    json_lines,
+    lines,
+)
 from queen_sdk.data.examples import Example
 from queen_sdk.dialogue import read_history
-from queen_sdk.errors import DataError, InvalidArgumentError
+from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.values import Role, Turn
-
-CorpusPath = str | os.PathLike[str]
-"""The corpus file, its folder, or the folder above."""
-
-Part = Literal["train", "eval", "all"]
-"""A part of a corpus, split as for the published results."""
-
-_T = TypeVar("_T")
-_NONE, _EVERY = range(0), range(sys.maxsize)
-
-
-@attrs.frozen
-class Corpus:
-    """A corpus: how it is read, how it is split, where it comes from."""
-
-    name: str
-    """Its key in `CORPORA` and the beginning of its example ids."""
-    language: str | None = attrs.field(kw_only=True)
-    """`zh` or `en`; None if the file decides."""
-    read: Callable[[CorpusPath], list[Example]] = attrs.field(kw_only=True)
-    """Its reader."""
-    file: str | None = attrs.field(kw_only=True)
-    """Where its file is looked for below a data folder; None if it has no fixed name."""
-    form: str = attrs.field(kw_only=True)
-    """What a line or record must look like."""
-    published: str = attrs.field(kw_only=True)
-    """Where to get it."""
-    train: range = attrs.field(kw_only=True)
-    """The training part: numbers as in the example ids (line, record or dialogue)."""
-    evaluation: range = attrs.field(kw_only=True)
-    """The evaluation part."""
-
-    def select(self, examples: Iterable[Example], part: Part) -> list[Example]:
-        """Keep the examples of one part, in order.
-
-        Raises:
-            InvalidArgumentError: if the corpus has no such part.
-        """
-        parts = {"train": self.train, "eval": self.evaluation, "all": _EVERY}
-        offered = [name for name, numbers in parts.items() if numbers]
-        if part not in offered:
-            raise InvalidArgumentError(
-                f"part of {self.name} must be one of {', '.join(offered)}, got {part!r}."
-            )
-        return [example for example in examples if _number(example) in parts[part]]
-
-
-def _number(example: Example) -> int:
-    match = re.match(r"[^:]*:(\d+)", example.id)
-    if match is None:
-        raise InvalidArgumentError(f"example ids look like 'rewrite:17', got {example.id!r}.")
-    return int(match[1])
-
-
-@attrs.frozen
-class _Record:
-    corpus: Corpus
-    place: str
-    number: int
-    data: Any
-
-    def error(self, got: str) -> DataError:
-        return _error(self.corpus, self.place, got)
-
-    def fields(self, separator: str, count: int) -> list[str]:
-        fields: list[str] = self.data.split(separator)
-        if len(fields) != count:
-            raise self.error(f"{len(fields)} field(s) in {self.data!r:.60}")
-        return fields
-
-    def get(self, kind: type[_T], *keys: str | int) -> _T:
-        value, name = self.data, ".".join(map(str, keys))
-        for key in keys:
-            try:
-                value = value[key]
-            except (LookupError, TypeError):
-                raise self.error(f"no {name} in {self.data!r:.60}") from None
-        if not isinstance(value, kind):
-            raise self.error(f"{value!r:.60} as {name}, which must be {kind.__name__}")
-        return value
-
-    def example(
-        self, turns: Iterable[Turn], utterance: str, reference: str, suffix: str = ""
-    ) -> Example:
-        if not reference.strip():
-            raise self.error(f"no rewrite for {utterance!r:.60}")
-        name = f"{self.corpus.name}:{self.number}{suffix}"
-        history = tuple(turn for turn in turns if turn.text.strip())
-        return Example(history, utterance=utterance, reference=reference, id=name)
-
-
-def _error(corpus: Corpus, place: str, got: str) -> DataError:
-    return DataError(f"{place}: got {got}; expected {corpus.form}. {corpus.published}.")
-
-
-def _text(corpus: Corpus, path: CorpusPath) -> tuple[Path, str]:
-    below = Path(corpus.file or "")
-    file = next(filter(Path.is_file, (Path(path), Path(path, below.name), Path(path, below))), None)
-    if file is None:
-        names = f", and no {below.name} or {below.as_posix()} below it" if corpus.file else ""
-        raise _error(corpus, str(path), f"no such file{names}")
-    content = file.read_bytes()
-    try:
-        return file, content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise _error(corpus, f"{file}, line {line}", "bytes that are not UTF-8") from error
-
-
-def _lines(corpus: Corpus, path: CorpusPath) -> Iterator[_Record]:
-    file, text = _text(corpus, path)
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield _Record(corpus, f"{file}, line {number}", number, line.removesuffix("\r"))
-
-
-def _json_lines(corpus: Corpus, path: CorpusPath) -> Iterator[_Record]:
-    for record in _lines(corpus, path):
-        try:
-            data = json.loads(record.data)
-        except json.JSONDecodeError as error:
-            raise record.error(f"{record.data!r:.60}, not JSON ({error.msg})") from error
-        yield attrs.evolve(record, data=data)
-
-
-def _json_array(corpus: Corpus, path: CorpusPath) -> Iterator[_Record]:
-    file, text = _text(corpus, path)
-    try:
-        records = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"{file}, line {error.lineno}"
-        raise _error(corpus, place, f"text that is not JSON ({error.msg})") from error
-    if not isinstance(records, list):
-        raise _error(corpus, f"{file}, line 1", f"a JSON {type(records).__name__}")
-    for number, data in enumerate(records, start=1):
-        yield _Record(corpus, f"{file}, record {number}", number, data)
 
 
 def load(name: str, path: CorpusPath, part: Part = "all") -> list[Example]:
@@ -175,14 +46,14 @@ def load(name: str, path: CorpusPath, part: Part = "all") -> list[Example]:
     examples = corpus.read(path)
     selected = corpus.select(examples, part)
     if not selected:
-        raise _error(corpus, str(path), f"{len(examples)} examples, none of the {part} part")
+        raise corpus_error(corpus, str(path), f"{len(examples)} examples, none of the {part} part")
     return selected
 
 
 def read_rewrite(path: CorpusPath) -> list[Example]:
     """Read REWRITE, Chinese chat: two turns before each utterance."""
     examples = []
-    for record in _lines(CORPORA["rewrite"], path):
+    for record in lines(CORPORA["rewrite"], path):
         *history, utterance, rewrite = record.fields("\t\t", 4)
         examples.append(record.example(_alternating(history), utterance, rewrite))
     return examples
@@ -194,7 +65,7 @@ def read_restoration(path: CorpusPath) -> list[Example]:
     The reply to the utterance (u6) is never used; flag 0 means that nothing is to be done.
     """
     examples = []
-    for record in _lines(CORPORA["restoration"], path):
+    for record in lines(CORPORA["restoration"], path):
         *history, utterance, _, flag, rewrite = record.fields("\t", 8)
         if flag not in ("0", "1"):
             raise record.error(f"the flag {flag!r}")
@@ -214,7 +85,7 @@ def read_task(path: CorpusPath, variants: Literal["protocol", "all"] = "protocol
     suffixes = ("", "#coreference") if variants == "all" else ("",)
     keys = ("complete", "with_ellipsis", "with_coreference")
     examples = []
-    for record in _json_array(CORPORA["task"], path):
+    for record in json_array(CORPORA["task"], path):
         dialogue = attrs.evolve(record, number=record.get(int, "dialogue_id"))
         history: tuple[Turn, ...] = ()
         for i in range(len(record.get(list, "dial"))):
@@ -231,7 +102,7 @@ def read_task(path: CorpusPath, variants: Literal["protocol", "all"] = "protocol
 def read_canard(path: CorpusPath) -> list[Example]:
     """Read CANARD, English questions; article and section title are the first two turns."""
     examples = []
-    for record in _json_array(CORPORA["canard"], path):
+    for record in json_array(CORPORA["canard"], path):
         texts = [record.get(str, "History", i) for i in range(len(record.get(list, "History")))]
         titles = [Turn(title, role="assistant") for title in texts[:2]]
         question, rewrite = record.get(str, "Question"), record.get(str, "Rewrite")
@@ -247,7 +118,7 @@ def read_canard_untitled(path: CorpusPath, *, title_from_rewrites: bool = False)
     """
     examples = []
     keys = ("question", "rewrite", "answer")
-    for record in _json_lines(CORPORA["canard-untitled"], path):
+    for record in json_lines(CORPORA["canard-untitled"], path):
         count = len(record.get(list, "turns"))
         turns = [[record.get(str, "turns", i, key) for key in keys] for i in range(count)]
         history: list[Turn] = []
@@ -262,7 +133,7 @@ def read_canard_untitled(path: CorpusPath, *, title_from_rewrites: bool = False)
 def read_qrecc(path: CorpusPath) -> list[Example]:
     """Read QReCC, English questions with the conversation before them in one string."""
     examples = []
-    for record in _json_lines(CORPORA["qrecc"], path):
+    for record in json_lines(CORPORA["qrecc"], path):
         history: list[Turn] = []
         for line in filter(None, record.get(str, "conversation").split("\n")):
             pair = re.fullmatch(r"Q: (.*?) A: (.*)", line)
@@ -277,7 +148,7 @@ def read_qrecc(path: CorpusPath) -> list[Example]:
 def read_jsonl(path: CorpusPath) -> list[Example]:
     """Read JSON lines of your own; the history may have any form that a rewriter accepts."""
     examples = []
-    for record in _json_lines(CORPORA["jsonl"], path):
+    for record in json_lines(CORPORA["jsonl"], path):
         try:
             turns = read_history(record.get(list, "history"))
         except InvalidArgumentError as error:
@@ -357,8 +228,8 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
                 file="canard/dev.json",
                 form="a JSON array of objects with History (titles first), Question, Rewrite",
                 published=_CANARD,
-                train=_NONE,
-                evaluation=_EVERY,
+                train=NONE,
+                evaluation=EVERY,
             ),
             Corpus(
                 "canard-untitled",
@@ -367,8 +238,8 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
                 file="canard/train-untitled.jsonl",
                 form="one JSON object per line with turns[i].question / rewrite / answer",
                 published=f"{_CANARD}; this form of its training part lacks the titles",
-                train=_EVERY,
-                evaluation=_NONE,
+                train=EVERY,
+                evaluation=NONE,
             ),
             Corpus(
                 "qrecc",
@@ -378,8 +249,8 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
                 form="one JSON object per line with conversation ('Q: ... A: ...' lines), question,"
                 " label",
                 published="QReCC is on GitHub: apple/ml-qrecc (there under other keys)",
-                train=_EVERY,
-                evaluation=_NONE,
+                train=EVERY,
+                evaluation=NONE,
             ),
             Corpus(
                 "jsonl",
@@ -388,8 +259,8 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
                 file=None,
                 form='{"history": [...], "utterance": "...", "rewrite": "..."} on each line',
                 published="The file is your own",
-                train=_EVERY,
-                evaluation=_EVERY,
+                train=EVERY,
+                evaluation=EVERY,
             ),
         )
     }

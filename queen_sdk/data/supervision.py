@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import attrs
 
@@ -50,10 +51,7 @@ def supervise(
     if words == target:
         return Supervision((), ())
     cover = _Cover(rows)
-    candidates = (
-        [_best_slide(d, words, target, cover) for d in differences]
-        for differences in alignments(words, target)
-    )
+    candidates = (_covered(d, words, target, cover) for d in alignments(words, target))
     best = min(candidates, key=_cost)
     edits = tuple(edit for edit, _ in best if edit is not None)
     return Supervision(edits, tuple(word for _, missing in best for word in missing))
@@ -68,11 +66,30 @@ def _cost(covered: Sequence[_Covered]) -> tuple[int, int, int]:
     return missing, sum(len(edit.pieces) for edit in edits), sum(e.end - e.start for e in edits)
 
 
-def _best_slide(
-    difference: Difference, words: Sequence[str], target: Sequence[str], cover: _Cover
-) -> _Covered:
-    options = [_edit(option, target, cover) for option in _widened(difference, words, target)]
-    return min(options, key=lambda covered: _cost([covered]))
+def _covered(
+    differences: Sequence[Difference], words: Sequence[str], target: Sequence[str], cover: _Cover
+) -> list[_Covered]:
+    """Choose, from left to right, the best way to say each difference."""
+    found: list[_Covered] = []
+    last: Difference | None = None
+    for difference, following in zip_longest(differences, differences[1:]):
+        options = [
+            (option, _edit(option, target, cover))
+            for option in _widened(difference, words, target)
+            if _apart(last, option) and _apart(option, following)
+        ]
+        last, best = min(options, key=lambda option: _cost([option[1]]))
+        found.append(best)
+    return found
+
+
+def _apart(left: Difference | None, right: Difference | None) -> bool:
+    """Tell whether two differences share no token, nor the place of two insertions."""
+    if left is None or right is None:
+        return True
+    if left.end > right.start or left.ref_end > right.ref_start:
+        return False
+    return not left.start == left.end == right.start == right.end
 
 
 def _widened(

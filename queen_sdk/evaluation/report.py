@@ -123,6 +123,20 @@ class Report:
             ],
         }
 
+    def summary(self) -> dict[str, Any]:
+        """Return the figures that a manifest keeps: none that depends on the machine."""
+        references = self.untouched_references
+        figures = {
+            "exact_match": self.scores.exact_match,
+            "incomplete_exact_match": self.bundle.incomplete.percent,
+            "bleu_4": self.scores.bleu_4,
+            "rouge_l": self.scores.rouge_l,
+            "untouched_complete": self.untouched_complete.percent,
+            "untouched_references": references.percent if references else None,
+        }
+        rounded = {k: None if v is None else round(v, 2) for k, v in figures.items()}
+        return {"examples": self.examples, **rounded}
+
 
 def _incomplete(row: Measured) -> dict[str, Any]:
     return {"exact_match": row.incomplete.percent, "examples": row.incomplete.of}
@@ -151,15 +165,8 @@ def evaluate(
 ) -> Report:
     """Rewrite the utterances of a corpus and compare with the references, baselines and papers.
 
-    Args:
-        rewriter: What is evaluated. An utterance that it skips counts as it came.
-        examples: At least one.
-        language: Decides the metric tokens; English ones need spaCy.
-        corpus: Name of the corpus; rows are published for those in `paper.PROTOCOLS`.
-        threshold: Score above which a token is copied; None for the bundle's own thresholds.
-        references: Whether to give the references back as utterances too, which takes as long
-            again as the rewriting.
-        progress: Show bars on stderr.
+    An utterance that the rewriter skips counts as it came. `references` gives the references back
+    as utterances too, which takes as long again. `progress` shows bars on stderr.
 
     Raises:
         InvalidArgumentError: There are no examples, or the language is neither `en` nor `zh`.
@@ -171,27 +178,16 @@ def evaluate(
     run = _Run(rewriter, threshold=threshold, progress=progress)
     results = run.rewrite(examples, "rewriting")
     columns = _Columns.read(examples, language)
-    substituted = [pronoun_substitution(example, language) for example in examples]
-    with_history = [example for example in examples if example.history]
     return Report(
         corpus=corpus,
         language=language,
         examples=len(examples),
         threshold=threshold,
         bundle=columns.measure(_bundle_name(results), [result.text for result in results]),
-        baselines=(
-            columns.measure("Copy", [copy(example) for example in examples]),
-            columns.measure("Pronoun Sub", substituted),
-        ),
+        baselines=_baselines(examples, columns),
         published=published(corpus) if corpus in PROTOCOLS else (),
-        untouched_complete=_untouched(
-            result
-            for example, result in zip(examples, results, strict=True)
-            if example.history and example.utterance == example.reference
-        ),
-        untouched_references=_untouched(run.rewrite(complete_examples(with_history), "references"))
-        if references
-        else None,
+        untouched_complete=_untouched_complete(examples, results),
+        untouched_references=_untouched_references(examples, run) if references else None,
         latency=run.time(examples, results),
         skip_reasons=Counter(r.skip_reason for r in results if r.skip_reason is not None),
     )
@@ -268,6 +264,25 @@ class _Run:
 def _bundle_name(results: Iterable[RewriteResult]) -> str:
     names = sorted({result.model for result in results if result.model is not None})
     return ", ".join(names) or "no bundle was asked"
+
+
+def _baselines(examples: Sequence[Example], columns: _Columns) -> tuple[Measured, ...]:
+    substituted = [pronoun_substitution(example, columns.language) for example in examples]
+    return (
+        columns.measure("Copy", [copy(example) for example in examples]),
+        columns.measure("Pronoun Sub", substituted),
+    )
+
+
+def _untouched_complete(examples: Sequence[Example], results: Sequence[RewriteResult]) -> Share:
+    # A first turn of a dialogue is never edited: it would only flatter the share.
+    pairs = zip(examples, results, strict=True)
+    return _untouched(r for e, r in pairs if e.history and e.utterance == e.reference)
+
+
+def _untouched_references(examples: Sequence[Example], run: _Run) -> Share:
+    with_history = [example for example in examples if example.history]
+    return _untouched(run.rewrite(complete_examples(with_history), "references"))
 
 
 def _untouched(results: Iterable[RewriteResult]) -> Share:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from queen_sdk.evaluation.metrics import Overlap, Scores
 from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow
-from queen_sdk.evaluation.report import Measured, Report, Share
+from queen_sdk.evaluation.report import Measured, Report
 
 _FIGURES = {
     "exact_match": "EM",
@@ -68,13 +68,16 @@ def _overlap(scores: Scores, kind: str, n: int) -> tuple[float, float, float]:
 
 def _facts(report: Report) -> list[str]:
     latency = report.latency
+    shares = {
+        "incomplete utterances rewritten exactly": report.bundle.incomplete,
+        "complete utterances left untouched": report.untouched_complete,
+        "references, given as utterances, left untouched": report.untouched_references,
+    }
     facts = [
-        f"- incomplete utterances: {_share(report.bundle.incomplete)} rewritten exactly",
-        f"- complete utterances: {_share(report.untouched_complete)} left untouched",
+        f"- {name}: {share.percent:.1f} % of {share.of:,}"
+        for name, share in shares.items()
+        if share is not None and share.of
     ]
-    if report.untouched_references is not None:
-        share = _share(report.untouched_references)
-        facts.append(f"- references given as utterances: {share} left untouched")
     facts.append(
         f"- latency of one warm call: p50 {latency.p50:.1f} ms, p95 {latency.p95:.1f} ms "
         f"({latency.calls} calls)"
@@ -119,7 +122,3 @@ def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def _share(share: Share) -> str:
-    return "none" if share.percent is None else f"{share.percent:.1f} % of {share.of:,}"

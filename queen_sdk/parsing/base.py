@@ -6,13 +6,15 @@ from typing import Literal, Protocol
 
 import attrs
 
+from queen_sdk.values import Token
+
 EllipsisEnds = Literal["begin", "end", "both"]
 """Where the template marks a possible ellipsis."""
 
 
 @attrs.frozen
 class Structure:
-    """What the root clause of an utterance shows."""
+    """What the root clause of an utterance shows, and the head words that show it."""
 
     subject: bool
     """A subject stands in it."""
@@ -20,6 +22,12 @@ class Structure:
     """A verb stands in it."""
     object: bool
     """An object stands in it."""
+    subject_token: Token | None = attrs.field(default=None, kw_only=True)
+    """The first word of the subject's head; None if there is none, or the parser cannot say."""
+    verb_token: Token | None = attrs.field(default=None, kw_only=True)
+    """The same for the verb, or the copula."""
+    object_token: Token | None = attrs.field(default=None, kw_only=True)
+    """The same for the object."""
 
 
 class Parser(Protocol):

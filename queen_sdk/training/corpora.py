@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from queen_sdk.data.corpus import CorpusPath
 from queen_sdk.data.examples import Example
-from queen_sdk.data.readers import CORPORA, CorpusPath, load, read_canard_untitled, read_task
+from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_task
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.training.preparation import carve
 from queen_sdk.training.settings import TrainSettings

@@ -12,17 +12,21 @@ from typing import Any
 import attrs
 import numpy as np
 
-from queen_sdk.bundle import Manifest, write_manifest
+from queen_sdk.bundle import Manifest, ParserSpec, write_manifest
 from queen_sdk.bundle.files import MODEL_FILES, TOKENIZER_FILE, Precision
 from queen_sdk.confidence import ConfidenceSettings
 from queen_sdk.data.examples import Example
 from queen_sdk.decoding import DecodingSettings
 from queen_sdk.errors import InvalidArgumentError
+from queen_sdk.features import EncodedBatch
+from queen_sdk.parsing.embedded import PARSER_FILES, parser_directory
+from queen_sdk.parsing.registry import CARRIED, EMBEDDED_PREFIX
 from queen_sdk.runtime import Scorer
 from queen_sdk.training.graphs import export_float16, export_float32, export_int8
 from queen_sdk.training.preparation import TrainingExample, build_pipeline, prepare
 from queen_sdk.training.provenance import CORPUS_ORIGINS, encoder_origin
 from queen_sdk.training.scorer import QueenScorer
+from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Score, Scored, evaluate_thresholds, score_examples
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.trainer import load_vocabulary, torch_score
@@ -39,10 +43,12 @@ def export_bundle(
     version: str,
     precisions: Sequence[Precision],
     check_on: Sequence[Example],
+    calibrate_on: Sequence[Example] = (),
 ) -> Manifest:
     """Export the best epoch of a run as a bundle and check it against torch on real examples.
 
     `check_on` should be examples that were not trained on; the manifest keeps what was measured.
+    `calibrate_on` are a few dozen others that show the int8 export typical activations.
 
     Raises:
         InvalidArgumentError: The run has no finished epoch, or nothing is asked for.
@@ -60,8 +66,12 @@ def export_bundle(
     pipeline = build_pipeline(run / TOKENIZER_FILE, settings, vocabulary)
     out.mkdir(parents=True, exist_ok=True)
     shutil.copy(run / TOKENIZER_FILE, out / TOKENIZER_FILE)
+    parser, carried = _bring_parser(settings, run, out)
     with TemporaryDirectory() as scratch:
-        paths = _export_all(model, Path(scratch))
+        calibration = [
+            pipeline.builder.batch([e.features]) for e in prepare(calibrate_on, pipeline)
+        ]
+        paths = _export_all(model, Path(scratch), calibration)
         checker = _Checker(prepare(check_on, pipeline), pipeline.builder, settings.language)
         checks = checker.check(torch_score(model), paths, decoding)
         for precision in precisions:
@@ -74,32 +84,46 @@ def export_bundle(
         extra_words=vocabulary.extra_words,
         collection=vocabulary.collection,
         template=settings.template,
-        parser=None,
+        parser=parser,
         max_length=settings.max_length,
         confidence=ConfidenceSettings(**selected["confidence"]),
         training=_training_record(settings, selected),
         scores={"selection": selected["selected"], "export": checks},
     )
-    files = [TOKENIZER_FILE, *(MODEL_FILES[precision] for precision in precisions)]
-    return write_manifest(out, manifest, files)
+    files = [TOKENIZER_FILE, *carried, *(MODEL_FILES[precision] for precision in precisions)]
+    return write_manifest(out, manifest, files=files)
 
 
-def _export_all(model: QueenScorer, folder: Path) -> dict[Precision, Path]:
+def _bring_parser(
+    settings: TrainSettings, run: Path, out: Path
+) -> tuple[ParserSpec | None, list[str]]:
+    """Return what the manifest says of the parser; an embedded one is copied into the bundle."""
+    spec = seal_parser(settings, run)
+    if spec is None or not spec.name.startswith(EMBEDDED_PREFIX):
+        return spec, []
+    directory = parser_directory(spec.name.removeprefix(EMBEDDED_PREFIX))
+    (out / CARRIED).mkdir(exist_ok=True)
+    for name in PARSER_FILES:
+        shutil.copy(directory / name, out / CARRIED / name)
+    return spec, [f"{CARRIED}/{name}" for name in PARSER_FILES]
+
+
+def _export_all(
+    model: QueenScorer, folder: Path, calibration: Sequence[EncodedBatch]
+) -> dict[Precision, Path]:
     paths: dict[Precision, Path] = {
         precision: folder / file for precision, file in MODEL_FILES.items()
     }
     export_float32(model, paths["float32"])
     export_float16(model, paths["float32"], paths["float16"])
-    export_int8(model, paths["int8"])
+    export_int8(model, paths["int8"], calibration=calibration)
     return paths
 
 
 class _Checker:
     """Compares exported graphs with torch on prepared examples."""
 
-    def __init__(
-        self, examples: Sequence[TrainingExample], builder: Any, language: str
-    ) -> None:
+    def __init__(self, examples: Sequence[TrainingExample], builder: Any, language: str) -> None:
         self._examples = examples
         self._builder = builder
         self._language = language
@@ -121,9 +145,7 @@ class _Checker:
                 "batch_difference": _difference(scored, alone),
                 **self._exact_match(scored, decoding),
             }
-        worst = max(
-            figures["float32"]["max_difference"], figures["float32"]["batch_difference"]
-        )
+        worst = max(figures["float32"]["max_difference"], figures["float32"]["batch_difference"])
         if worst > FLOAT32_TOLERANCE:
             raise ArithmeticError(
                 f"the exported float32 scores differ from torch's by {worst:.2g}, "
@@ -156,7 +178,11 @@ def _training_record(settings: TrainSettings, selected: Mapping[str, Any]) -> di
         "settings": {**attrs.asdict(settings), "encoder": encoder, "data": list(settings.data)},
         "best_epoch": selected["epoch"],
         "ablation": settings.ablate,
-        "ellipsis": "no parser: the ellipsis part marks both ends",
+        "ellipsis": (
+            "no parser: the ellipsis part marks both ends"
+            if settings.parser is None
+            else f"by the parser {settings.parser}"
+        ),
         "protocol": (
             "epoch, thresholds and confidence chosen on dialogues carved from the training part"
             if settings.select_on == "train-split"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,9 @@ from onnxruntime.transformers.optimizer import optimize_model
 from optimum.exporters.onnx import export
 from optimum.exporters.onnx.model_configs import BertOnnxConfig
 
+from queen_sdk.features import EncodedBatch
 from queen_sdk.training.scorer import QueenScorer
+from queen_sdk.training.smoothing import smooth
 
 _OPSET = 17
 _FUSED_OPERATORS = "com.microsoft"
@@ -67,29 +70,33 @@ def export_float32(model: QueenScorer, path: Path) -> None:
         plain = Path(scratch) / "plain.onnx"
         config = _ScorerOnnxConfig(model.config, task="feature-extraction")
         export(model.eval(), config, plain, opset=_OPSET)
-        _save(_fused(plain, model, embeddings=True).model, path)
+        save_graph(_fused(plain, model, embeddings=True).model, path)
 
 
 def export_float16(model: QueenScorer, float32: Path, path: Path) -> None:
     """Convert the exported scorer to half precision; inputs and scores keep their types."""
     fused = _fused(float32, model, embeddings=True)
     fused.convert_float_to_float16(keep_io_types=True)
-    _save(fused.model, path)
+    save_graph(fused.model, path)
 
 
-def export_int8(model: QueenScorer, path: Path) -> None:
+def export_int8(
+    model: QueenScorer, path: Path, *, calibration: Sequence[EncodedBatch] = ()
+) -> None:
     """Export the scorer with 8-bit weights: matrices per channel, word embeddings per row.
 
-    Seven bits of range are used, so that CPUs without VNNI, whose 16-bit sums saturate, compute
-    the same as those with it.
+    `calibration` are batches without padding that show typical activations; with them, outliers
+    are moved into the weights first. Seven bits of range are used, so that CPUs without VNNI,
+    whose 16-bit sums saturate, compute the same as those with it.
     """
     with TemporaryDirectory() as scratch:
         plain, fused = Path(scratch) / "plain.onnx", Path(scratch) / "fused.onnx"
         config = _ScorerOnnxConfig(model.config, task="feature-extraction")
         export(model.eval(), config, plain, opset=_OPSET)
         graph = _fused(plain, model, embeddings=False).model
+        smooth(graph, calibration)
         _shrink_embeddings(graph)
-        _save(graph, fused)
+        save_graph(graph, fused)
         smaller = Path(scratch) / "int8.onnx"
         quantize_dynamic(
             fused,
@@ -100,7 +107,7 @@ def export_int8(model: QueenScorer, path: Path) -> None:
             weight_type=QuantType.QInt8,
             extra_options={"DefaultTensorType": TensorProto.FLOAT, "MatMulConstBOnly": True},
         )
-        _save(onnx.load(str(smaller)), path)
+        save_graph(onnx.load(str(smaller)), path)
 
 
 def _fused(path: Path, model: QueenScorer, *, embeddings: bool) -> Any:
@@ -117,17 +124,21 @@ def _fused(path: Path, model: QueenScorer, *, embeddings: bool) -> Any:
 
 
 def _shrink_embeddings(graph: onnx.ModelProto) -> None:
-    """Store the word embeddings as int8 rows with one scale each."""
-    largest = max(graph.graph.initializer, key=lambda tensor: int(np.prod(tensor.dims)))
-    readers = [n for n in graph.graph.node if largest.name in n.input]
+    """Shrink the word embeddings."""
+    shrink_table(graph, max(graph.graph.initializer, key=lambda t: int(np.prod(t.dims))))
+
+
+def shrink_table(graph: onnx.ModelProto, table: onnx.TensorProto) -> None:
+    """Store an embedding table as int8 rows with one scale each."""
+    readers = [n for n in graph.graph.node if table.name in n.input]
     if len(readers) != 1 or readers[0].op_type != "Gather":
-        raise ValueError(f"{largest.name} is not read by one Gather: {readers}")
+        raise ValueError(f"{table.name} is not read by one Gather: {readers}")
     (gather,) = readers
-    table = numpy_helper.to_array(largest)
-    scales = np.maximum(np.abs(table).max(axis=1, keepdims=True) / 127.0, 1e-12)
-    rows = np.clip(np.rint(table / scales), -127, 127).astype(np.int8)
-    graph.graph.initializer.remove(largest)
-    names = [f"{largest.name}.{part}" for part in ("int8", "scales", "row", "scale", "wide")]
+    values = numpy_helper.to_array(table)
+    scales = np.maximum(np.abs(values).max(axis=1, keepdims=True) / 127.0, 1e-12)
+    rows = np.clip(np.rint(values / scales), -127, 127).astype(np.int8)
+    graph.graph.initializer.remove(table)
+    names = [f"{table.name}.{part}" for part in ("int8", "scales", "row", "scale", "wide")]
     stored, factors, row, scale, wide = names
     graph.graph.initializer.extend(
         [
@@ -148,7 +159,8 @@ def _shrink_embeddings(graph: onnx.ModelProto) -> None:
         graph.graph.node.insert(place + offset, node)
 
 
-def _save(graph: onnx.ModelProto, path: Path) -> None:
+def save_graph(graph: onnx.ModelProto, path: Path) -> None:
+    """Write a graph that every allowed ONNX Runtime reads, whole or not at all."""
     if all(imported.domain != _FUSED_OPERATORS for imported in graph.opset_import):
         graph.opset_import.append(helper.make_opsetid(_FUSED_OPERATORS, 1))
     graph.ir_version = min(graph.ir_version, _IR_VERSION)

@@ -14,9 +14,9 @@ from queen_sdk.data.mining import mine_collection, mine_extra_words
 from queen_sdk.data.readers import complete_examples
 from queen_sdk.data.supervision import GoldEdit, supervise
 from queen_sdk.features import FeatureBuilder, Features, PieceEncoder
+from queen_sdk.parsing.registry import open_parser
 from queen_sdk.pipeline import Pipeline, Prepared
 from queen_sdk.rows import ExtraWords, Row
-from queen_sdk.tokenization import tokenize
 from queen_sdk.training.settings import TrainSettings
 
 
@@ -65,9 +65,11 @@ def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabul
         extra_words=vocabulary.extra_words,
         max_length=settings.max_length,
         shared_marker=settings.template.shared_marker,
+        marks=settings.marks,
     )
+    parser = None if settings.parser is None else open_parser(settings.parser, settings.language)[0]
     return Pipeline(
-        builder, template=settings.template, collection=vocabulary.collection, parser=None
+        builder, template=settings.template, collection=vocabulary.collection, parser=parser
     )
 
 
@@ -85,7 +87,9 @@ def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None
     if not isinstance(served, Prepared):
         return None
     features = served.features
-    gold = supervise(features.utterance, tokenize(example.reference), features.rows)
+    gold = supervise(
+        features.utterance, pipeline.builder.tokens(example.reference, 0), features.rows
+    )
     if not (gold.edits or gold.exact):
         return None
     spans = [(edit.start, edit.end) for edit in gold.edits if edit.kind == "substitute"]

@@ -19,7 +19,9 @@ from queen_sdk.training.preparation import TrainingExample
 Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
-_GRID = (-1.5, -1.0, -0.5, 0.0, 0.1, 0.5, 1.0, 1.5, 2.0)
+_GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+_LEAST_UNTOUCHED = 96.0
+"""Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
 
 
 @attrs.frozen
@@ -86,15 +88,24 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
 
 
 def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
-    """Try a grid of thresholds, one per operation; the best exact match wins, lower ones last."""
-    candidates = (
-        DecodingSettings(substitute_threshold=substitute, insert_threshold=insert)
+    """Try a grid of thresholds, one per operation.
+
+    The best exact match wins among those that leave enough complete utterances untouched; if none
+    does, the one that leaves most of them. Of equals, the one nearest to zero.
+    """
+    tried = (
+        evaluate_thresholds(examples, DecodingSettings(substitute, insert), language)
         for substitute, insert in product(_GRID, _GRID)
     )
-    return max(
-        (evaluate_thresholds(examples, settings, language) for settings in candidates),
-        key=lambda s: (s.exact_match, -abs(s.decoding.insert_threshold)),
-    )
+    return max(tried, key=_merit)
+
+
+def _merit(selected: Selected) -> tuple[float, float, float]:
+    # There may be no complete utterance at all: then the comparison with nan counts as enough.
+    short = min(selected.untouched - _LEAST_UNTOUCHED, 0.0) if selected.untouched < 100 else 0.0
+    decoding = selected.decoding
+    distance = abs(decoding.substitute_threshold) + abs(decoding.insert_threshold)
+    return short, selected.exact_match, -distance
 
 
 def evaluate_thresholds(

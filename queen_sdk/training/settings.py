@@ -58,6 +58,10 @@ class TrainSettings:
         default="none",
         validator=attrs.validators.in_(("none", "no-query", "no-coref", "no-ellipsis")),
     )
+    marks: bool = True
+    """Whether the model sees punctuation; say no for a corpus that has none, such as REWRITE."""
+    parser: str | None = None
+    """The parser of the ellipsis part: "embedded", "spacy:PIPELINE", "ltp:MODEL"; None for none."""
     limit: int | None = None
     """Read only so many training examples; None for all."""
 
@@ -68,6 +72,7 @@ class TrainSettings:
             query=self.ablate != "no-query",
             coreference=self.ablate != "no-coref",
             ellipsis=self.ablate != "no-ellipsis",
+            marks=self.marks,
         )
 
     def save(self, path: Path) -> None:

@@ -41,6 +41,7 @@ from queen_sdk.training.preparation import (
     prepare,
 )
 from queen_sdk.training.scorer import QueenConfig, QueenScorer
+from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
 from queen_sdk.training.settings import TrainSettings
 
@@ -67,7 +68,9 @@ def train(
     model = _start_model(settings, run)
     pipeline = build_pipeline(run / "tokenizer.json", settings, vocabulary)
     examples = prepare(augment(training, settings), pipeline)
-    judged = prepare(augment(held_out, attrs.evolve(settings, distractor_share=0.0)), pipeline)
+    # As many complete utterances as others: restraint counts as much as rewriting.
+    judging = attrs.evolve(settings, distractor_share=0.0, complete_share=1.0)
+    judged = prepare(augment(held_out, judging), pipeline)
     loop = _Loop(settings, model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
     return load_selected(run)
@@ -84,6 +87,7 @@ def _remember(settings: TrainSettings, run: Path) -> None:
             )
     else:
         settings.save(file)
+    seal_parser(settings, run)
 
 
 def _vocabulary(settings: TrainSettings, training: Sequence[Example], run: Path) -> Vocabulary:

@@ -1,0 +1,30 @@
+"""Rewrite one utterance and show where every new word came from.
+
+$ python examples/one_utterance.py
+What is the address of Little Seoul?
+  'of' is a function word that the model declares
+  'Little Seoul' was said in turn 1
+"""
+
+from __future__ import annotations
+
+from queen_sdk import Rewriter
+
+HISTORY = ["I want Korean food.", "Little Seoul serves Korean food in the centre."]
+
+
+def main() -> None:
+    """Rewrite, then go through the sources of the edits."""
+    with Rewriter() as rewriter:
+        result = rewriter.rewrite(HISTORY, "What is the address?")
+    print(result.text)
+    for edit in result.edits:
+        for source in edit.sources:
+            if source.turn is None:
+                print(f"  {source.text!r} is a function word that the model declares")
+            else:
+                print(f"  {source.text!r} was said in turn {source.turn}")
+
+
+if __name__ == "__main__":
+    main()

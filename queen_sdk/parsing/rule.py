@@ -1,0 +1,114 @@
+"""From a dependency tree to subject, verb and object of its root clause.
+
+One rule for treebanks, spaCy and LTP, on the labels of Universal Dependencies; older and foreign
+labels are mapped to those first. Looked at are the root and the words that hang on it:
+
+- subject: `nsubj` or `csubj`, passive and outer ones too, or the expletive `expl`;
+- verb: the root, if it is a verb or an auxiliary, or a Chinese adjective, which needs no copula;
+  else a copula or an auxiliary that hangs on it;
+- object: `obj`, `iobj`, and the clauses that stand for one, `ccomp` and `xcomp`.
+
+What a copula links to its subject is no object: in "what is the address" the part left out stands
+at the end. Treebanks and parsers disagree on whether 是 and 为 are copulas or verbs with an object;
+they count as copulas wherever they stand. Oblique phrases are no objects either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from queen_sdk.parsing.base import Structure
+from queen_sdk.values import Token
+
+_UD2 = {
+    "dobj": "obj",
+    "dative": "iobj",
+    "nsubjpass": "nsubj:pass",
+    "csubjpass": "csubj:pass",
+    "auxpass": "aux:pass",
+    "neg": "advmod",
+    "foreign": "flat",
+    "name": "flat",
+    "mwe": "fixed",
+}
+_SUBJECTS = frozenset({"nsubj", "csubj", "expl"})
+_OBJECTS = frozenset({"obj", "iobj", "ccomp", "xcomp"})
+_CARRIERS = ("cop", "aux")
+_VERBS = frozenset({"VERB", "AUX"})
+_CHINESE_COPULA = "是"
+_LITERARY_COPULAS = ("为", "為")
+
+
+@attrs.frozen
+class Word:
+    """One word of a dependency tree."""
+
+    text: str
+    pos: str = attrs.field(kw_only=True)
+    """Universal part of speech, such as VERB."""
+    head: int | None = attrs.field(kw_only=True)
+    """Index of the word it hangs on; None for the root."""
+    label: str = attrs.field(kw_only=True)
+    """What it is to that word."""
+    start: int = attrs.field(default=0, kw_only=True)
+    """Offset in the utterance."""
+
+    @property
+    def token(self) -> Token:
+        """The word with its place."""
+        return Token(self.text, start=self.start, end=self.start + len(self.text))
+
+
+def universal_label(label: str) -> str:
+    """Return the second edition's name of a label of the first, or of spaCy's English ones."""
+    return _UD2.get(label, label)
+
+
+def structure_of(words: Sequence[Word], root: int | None = None) -> Structure:
+    """Apply the rule to a tree, or to the part of it that hangs on `root`.
+
+    Without words, or without a root, nothing is there.
+    """
+    roles = roles_of(words, root)
+    tokens = [None if k is None else words[k].token for k in roles]
+    subject, verb, found = tokens
+    return Structure(
+        subject is not None,
+        verb is not None,
+        found is not None,
+        subject_token=subject,
+        verb_token=verb,
+        object_token=found,
+    )
+
+
+def roles_of(
+    words: Sequence[Word], root: int | None = None
+) -> tuple[int | None, int | None, int | None]:
+    """Return which words show the subject, the verb and the object; None for what is missing."""
+    if root is None:
+        root = next((k for k, word in enumerate(words) if word.head is None), None)
+    if root is None:
+        return None, None, None
+    labels = [(k, _family(word.label)) for k, word in enumerate(words) if word.head == root]
+    subject = next((k for k, label in labels if label in _SUBJECTS), None)
+    carriers = (k for carrier in _CARRIERS for k, label in labels if label == carrier)
+    verb = root if _is_verb(words[root]) else next(carriers, None)
+    found = next((k for k, label in labels if label in _OBJECTS), None)
+    return subject, verb, None if _is_copula(words[root]) else found
+
+
+def _family(label: str) -> str:
+    return universal_label(label.lower()).split(":", 1)[0]
+
+
+def _is_verb(word: Word) -> bool:
+    stative = word.pos == "ADJ" and not word.text.isascii()
+    return word.pos in _VERBS or stative
+
+
+def _is_copula(word: Word) -> bool:
+    chinese = word.text.endswith(_CHINESE_COPULA) or word.text in _LITERARY_COPULAS
+    return chinese and word.pos in _VERBS

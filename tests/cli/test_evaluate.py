@@ -1,0 +1,125 @@
+"""`queen eval`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queen_sdk.bundle import read_manifest
+from queen_sdk.evaluation import metric_tokens
+
+Queen = Callable[..., Any]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Write three lines of REWRITE's form, the only three of the evaluation part."""
+    train = "谁\t\t我\t\t他\t\t我\n" * 18_000
+    lines = (
+        "史密斯是谁\t\t我喜欢史密斯\t\t他好吗\t\t史密斯好吗",
+        "北京怎样\t\t北京好\t\t上海\t\t上海怎样",
+        "天气好吗\t\t好\t\t好\t\t好",
+    )
+    file = tmp_path / "corpus.txt"
+    file.write_text(train + "\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_table_and_a_file_are_written(
+    queen: Queen, tiny_bundle_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    figures = tmp_path / "figures.json"
+    call = ("eval", "--bundle", tiny_bundle_dir, "--data", "rewrite", "--path", corpus)
+    outcome = queen(*call, "--json", figures)
+    assert outcome.code == 0
+    assert outcome.out.startswith("## tiny 1 on rewrite, 3 examples\n")
+    assert "| QUEEN " in outcome.out
+    found = json.loads(figures.read_text("utf-8"))
+    assert found["examples"] == 3
+    assert {"exact_match", "bleu_1", "rouge_l", "restoration_3"} <= found["scores"].keys()
+    assert {"p50", "p95"} <= found["latency_ms"].keys()
+    assert found["untouched"]["references"]["examples"] == 3
+
+
+def test_json_may_go_to_stdout_and_options_arrive(
+    queen: Queen, tiny_bundle_dir: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUEEN_DATA", str(corpus))
+    options = ("--limit", 2, "--threshold", 99, "--no-untouched", "--json", "-")
+    outcome = queen("eval", "--bundle", tiny_bundle_dir, "--data", "rewrite", *options)
+    found = json.loads(outcome.out)
+    assert (found["examples"], found["threshold"]) == (2, 99)
+    assert found["skip_reasons"] == {"already_complete": 2}
+    assert found["untouched"]["references"] is None
+
+
+def test_the_main_figures_can_be_recorded_in_the_bundle(
+    queen: Queen, altered_bundle: Callable[..., Path], corpus: Path
+) -> None:
+    bundle = altered_bundle()
+    outcome = queen("eval", "--bundle", bundle, "--data", "rewrite", "--path", corpus, "--record")
+    assert outcome.code == 0
+    recorded = read_manifest(bundle).scores["evaluation"]["rewrite"]
+    assert recorded["examples"] == 3
+    assert recorded["exact_match"] is not None
+    assert "latency_ms" not in recorded
+
+
+def test_recording_needs_to_know_the_bundle(queen: Queen, corpus: Path) -> None:
+    outcome = queen("eval", "--data", "rewrite", "--path", corpus, "--record")
+    assert outcome.code == 2
+    assert "--record needs --bundle" in outcome.err
+
+
+def test_your_own_lines_need_a_language(
+    queen: Queen, tiny_bundle_dir: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text('{"history": ["史密斯"], "utterance": "他", "rewrite": "史密斯"}\n', "utf-8")
+    call = ("eval", "--bundle", tiny_bundle_dir, "--data", "jsonl", "--path", file)
+    assert queen(*call) == (2, "", "queen: jsonl: give --language, zh or en\n")
+    outcome = queen(*call, "--language", "zh", "--json", "-")
+    assert json.loads(outcome.out)["scores"]["exact_match"] == 100
+    assert "QUEEN" not in outcome.out
+
+
+def test_a_missing_tokenizer_is_said_before_the_run(
+    queen: Queen, tiny_bundle_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric_tokens._english_tokenizer.cache_clear()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    call = ("eval", "--bundle", tiny_bundle_dir, "--data", "task", "--path", tmp_path / "absent")
+    outcome = queen(*call)
+    assert outcome.code == 2
+    assert "pip install 'queen-sdk[eval]'" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        ((), 2, "give --path, or set QUEEN_DATA"),
+        (("--path", "nowhere"), 1, "nowhere: got no such file"),
+        (("--path", "nowhere", "--limit", "0"), 2, "--limit must be a whole number"),
+        (("--path", "nowhere", "--language", "en"), 2, "one language is needed, got en and zh"),
+        (("--path", "nowhere", "--json", "no/f.json"), 2, "--json: there is no directory no"),
+    ],
+)
+def test_misuse_is_found_early(
+    queen: Queen,
+    tiny_bundle_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    code: int,
+    problem: str,
+) -> None:
+    monkeypatch.delenv("QUEEN_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    outcome = queen("eval", "--bundle", tiny_bundle_dir, "--data", "rewrite", *options)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.startswith(f"queen: {problem}")

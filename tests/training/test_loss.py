@@ -1,0 +1,42 @@
+import math
+
+import pytest
+
+pytestmark = pytest.mark.train
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from queen_sdk.training.loss import circle_loss  # noqa: E402
+
+
+def as_masks(scores, positive, valid):
+    return torch.tensor(scores), torch.tensor(positive), torch.tensor(valid)
+
+
+def test_the_loss_is_the_formula_of_the_paper() -> None:
+    scores, positive, valid = as_masks(
+        [[[[1.0, -2.0]], [[0.5, 3.0]]]],
+        [[[[True, False]], [[False, False]]]],
+        [[[[True, True]], [[True, True]]]],
+    )
+    substitute = math.log(1 + math.exp(-1.0)) + math.log(1 + math.exp(-2.0))
+    insert = math.log(1) + math.log(1 + math.exp(0.5) + math.exp(3.0))
+    assert circle_loss(scores, positive, valid).item() == pytest.approx((substitute + insert) / 2)
+
+
+def test_cells_outside_the_valid_rectangle_count_for_nothing() -> None:
+    scores, positive, valid = as_masks(
+        [[[[1.0, 50.0]], [[0.0, 50.0]]]],
+        [[[[True, True]], [[False, False]]]],
+        [[[[True, False]], [[True, False]]]],
+    )
+    expected = (math.log(1 + math.exp(-1.0)) + math.log(2)) / 2
+    assert circle_loss(scores, positive, valid).item() == pytest.approx(expected)
+
+
+def test_no_valid_cell_gives_no_loss_and_no_nan_gradient() -> None:
+    scores = torch.zeros(1, 2, 2, 2, requires_grad=True)
+    nothing = torch.zeros(1, 2, 2, 2, dtype=torch.bool)
+    loss = circle_loss(scores, nothing, nothing)
+    loss.backward()
+    assert loss.item() == 0.0
+    assert torch.equal(scores.grad, torch.zeros_like(scores))

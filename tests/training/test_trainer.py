@@ -1,0 +1,163 @@
+import csv
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+
+pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
+pytest.importorskip("torch", reason="needs the extra train")
+
+from queen_sdk import Rewriter  # noqa: E402
+from queen_sdk.bundle import load_bundle  # noqa: E402
+from queen_sdk.errors import InvalidArgumentError  # noqa: E402
+from queen_sdk.training.corpora import split_examples  # noqa: E402
+from queen_sdk.training.export import FLOAT32_TOLERANCE, export_bundle  # noqa: E402
+from queen_sdk.training.settings import TrainSettings  # noqa: E402
+from queen_sdk.training.trainer import train  # noqa: E402
+
+HISTORY = ["smith needs to find the cuisine nearby", "does smith like the cuisine"]
+
+
+def settings_for(encoder: Path, **changes: object) -> TrainSettings:
+    return attrs.evolve(
+        TrainSettings(
+            data=("jsonl",),
+            language="en",
+            encoder=str(encoder),
+            epochs=12,
+            batch_size=16,
+            learning_rate=5e-3,
+            head_rate=1.0,
+            max_length=96,
+            held_out=0.2,
+            extra_words=2,
+        ),
+        **changes,
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, encoder_dir: Path, corpus: Path) -> Path:
+    folder: Path = tmp_path_factory.mktemp("run")
+    settings = settings_for(encoder_dir)
+    train(settings, *split_examples(settings, corpus), folder, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bundle(run: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out: Path = tmp_path_factory.mktemp("bundle")
+    _, held_out = split_examples(TrainSettings.load(run / "settings.json"), corpus)
+    export_bundle(
+        run,
+        out,
+        name="tiny",
+        version="1",
+        precisions=("float32", "float16", "int8"),
+        check_on=held_out,
+    )
+    return out
+
+
+def read_log(run: Path) -> list[dict[str, str]]:
+    with (run / "log.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_training_learns_what_the_corpus_teaches(run: Path) -> None:
+    rows = read_log(run)
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) / 2
+    assert max(float(row["incomplete"]) for row in rows) > 90
+
+
+def test_a_run_leaves_its_settings_log_and_picture(run: Path, encoder_dir: Path) -> None:
+    assert TrainSettings.load(run / "settings.json") == settings_for(encoder_dir)
+    assert len(read_log(run)) == 12
+    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_finished_run_is_not_trained_again(run: Path, encoder_dir: Path, corpus: Path) -> None:
+    before = (run / "log.csv").read_text(encoding="utf-8")
+    settings = settings_for(encoder_dir)
+    train(settings, *split_examples(settings, corpus), run, progress=False)
+    assert (run / "log.csv").read_text(encoding="utf-8") == before
+
+
+def test_a_run_is_not_resumed_with_other_settings(
+    run: Path, encoder_dir: Path, corpus: Path
+) -> None:
+    settings = settings_for(encoder_dir, seed=99)
+    with pytest.raises(InvalidArgumentError, match="other settings"):
+        train(settings, *split_examples(settings, corpus), run, progress=False)
+
+
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(
+    tmp_path: Path, encoder_dir: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from queen_sdk.training import trainer
+
+    settings = settings_for(encoder_dir, epochs=2)
+    examples = split_examples(settings, corpus)
+    whole = train(settings, *examples, tmp_path / "whole", progress=False)
+
+    update = trainer._Loop._update
+    steps = iter(range(1000))
+
+    def failing(loop: object, batch: object) -> float:
+        if next(steps) == 13:
+            raise KeyboardInterrupt
+        return update(loop, batch)
+
+    monkeypatch.setattr(trainer._Loop, "_update", failing)
+    with pytest.raises(KeyboardInterrupt):
+        train(settings, *examples, tmp_path / "cut", checkpoint_seconds=0, progress=False)
+    monkeypatch.setattr(trainer._Loop, "_update", update)
+    place = json.loads((tmp_path / "cut" / "checkpoint" / "place.json").read_text())
+    assert (place["epoch"], place["step"]) != (0, 0)
+    assert train(settings, *examples, tmp_path / "cut", progress=False) == whole
+    last_cut, last_whole = read_log(tmp_path / "cut")[-1], read_log(tmp_path / "whole")[-1]
+    assert last_cut["exact_match"] == last_whole["exact_match"]
+
+
+def test_the_ablation_is_remembered_by_the_bundle(
+    tmp_path: Path, encoder_dir: Path, corpus: Path
+) -> None:
+    settings = settings_for(encoder_dir, epochs=1, ablate="no-query")
+    examples = split_examples(settings, corpus)
+    train(settings, *examples, tmp_path / "run", progress=False)
+    manifest = export_bundle(
+        tmp_path / "run",
+        tmp_path / "out",
+        name="x",
+        version="1",
+        precisions=("float32",),
+        check_on=examples[1][:5],
+    )
+    assert manifest.template.query is False
+    assert manifest.training["ablation"] == "no-query"
+    with Rewriter(tmp_path / "out") as rewriter:
+        assert rewriter.explain(HISTORY, "no he does not care").query == ()
+
+
+def test_the_export_is_checked_against_torch(bundle: Path) -> None:
+    checks = load_bundle(bundle).manifest.scores["export"]
+    assert checks["float32"]["max_difference"] < FLOAT32_TOLERANCE
+    assert checks["float32"]["batch_difference"] < FLOAT32_TOLERANCE
+    assert checks["float32"]["exact_match"] == checks["torch"]["exact_match"]
+    assert checks["examples"] > 0
+    assert checks["int8"]["exact_match"] >= checks["torch"]["exact_match"] - 10
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
+def test_an_exported_bundle_rewrites(bundle: Path, precision: str) -> None:
+    with Rewriter(bundle, precision=precision) as rewriter:
+        assert rewriter.rewrite(HISTORY, "no he does not care").text == "no smith does not care"
+        assert rewriter.rewrite(HISTORY, "no smith does not care").changed is False
+
+
+def test_an_unfinished_run_cannot_be_exported(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no finished epoch"):
+        export_bundle(
+            tmp_path, tmp_path / "out", name="x", version="1", precisions=("int8",), check_on=()
+        )
