@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from queen_sdk.decoding import Decoding, DecodingSettings, TokenEdit, decode
 from queen_sdk.rows import Row
-from queen_sdk.tokenization import tokenize
+from queen_sdk.tokenization import is_mark, tokenize
 
 HISTORY = ("John Smith wants food .", "What type of cuisine ?", "Smith likes Anna")
 ROWS = rows_of(*HISTORY)
@@ -74,8 +74,9 @@ class TestSpans:
         assert shown(decoded(cells)) == [("insert", END, END, "type")]
 
     def test_a_span_does_not_cross_turns(self) -> None:
-        cells: dict[Cell, float] = {("insert", "?", 1): 4.0, ("insert", LATER_SMITH, 1): 4.0}
-        assert shown(decoded(cells)) == [("insert", 1, 1, "? | Smith")]
+        rows = rows_of("we like food", "Smith wins")
+        cells: dict[Cell, float] = {("insert", "food", 1): 4.0, ("insert", "Smith", 1): 4.0}
+        assert shown(decoded(cells, rows=rows), rows) == [("insert", 1, 1, "food | Smith")]
 
     def test_pieces_of_one_edit_come_in_row_order(self) -> None:
         cells: dict[Cell, float] = {
@@ -121,6 +122,37 @@ class TestSpans:
     def test_one_turn_gives_one_piece_only(self) -> None:
         cells: dict[Cell, float] = {("insert", "John", 2): 1.0, ("insert", "food", 2): 2.0}
         assert shown(decoded(cells)) == [("insert", 2, 2, "food")]
+
+
+class TestMarks:
+    """Punctuation."""
+
+    def test_a_mark_alone_is_never_copied(self) -> None:
+        assert decoded({("insert", ".", END): 9.0}).edits == ()
+
+    def test_a_mark_neither_begins_nor_ends_a_piece(self) -> None:
+        cells: dict[Cell, float] = {("insert", word, END): 5.0 for word in ("food", ".")}
+        assert shown(decoded(cells)) == [("insert", END, END, "food")]
+
+    def test_a_mark_inside_a_piece_is_copied_along(self) -> None:
+        rows = rows_of("cheap , good food")
+        cells: dict[Cell, float] = {("insert", word, END): 5.0 for word in ("cheap", ",", "good")}
+        assert shown(decoded(cells, rows=rows), rows) == [("insert", END, END, "cheap , good")]
+
+
+class TestFurtherPieces:
+    """A second piece of the history at one place."""
+
+    @pytest.fixture
+    def cells(self) -> dict[Cell, float]:
+        return {("insert", "food", END): 6.0, ("insert", "cuisine", END): 2.0}
+
+    def test_a_much_weaker_one_is_left_out(self, cells: dict[Cell, float]) -> None:
+        assert shown(decoded(cells)) == [("insert", END, END, "food")]
+
+    def test_how_weak_is_a_setting(self, cells: dict[Cell, float]) -> None:
+        decoding = decoded(cells, settings=DecodingSettings(further_piece=1.0))
+        assert shown(decoding) == [("insert", END, END, "food | cuisine")]
 
 
 class TestPlaces:
@@ -358,5 +390,6 @@ def test_an_edit_is_made_wherever_the_best_cell_speaks_for_a_change(
     scores: np.ndarray[tuple[int, int, int], np.dtype[np.float32]],
 ) -> None:
     scores[0, :, END] = -3
+    scores[:, [is_mark(row.token.text) for row in ROWS], :] = -3
     if scores[1].max() > 0:
         assert decode(scores, ROWS, UTTERANCE, ZERO).edits

@@ -394,7 +394,8 @@ class TestProperties:
         self, drawn: tuple[list[str], str, list[TokenEdit]]
     ) -> None:
         history, utterance, edits = drawn
-        assume(not set("'’") & set(utterance + "".join(history)))  # "Tom's车" is cut by context
+        # "Tom's车" is cut by context; a stray variation selector clings to what comes before.
+        assume(not set("'’\ufe0e\ufe0f") & set(utterance + "".join(history)))
         rows = drawn_rows(history)
         tokens = tokenize(utterance)
         found = realise(utterance, tokens, edits, rows, dict(enumerate(history)))

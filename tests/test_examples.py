@@ -23,7 +23,7 @@ def test_an_example_prints_what_its_docstring_shows(
 ) -> None:
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert docstring is not None
-    _, _, session = docstring.partition(f"    $ python examples/{path.name}\n")
+    _, _, session = docstring.partition(f"$ python examples/{path.name}\n")
     assert session, "the docstring shows no run"
     runpy.run_path(str(path), run_name="__main__")
     shown = textwrap.dedent(session.split("\n\n")[0]).rstrip()

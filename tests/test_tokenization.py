@@ -9,7 +9,7 @@ from handmade import processor_seconds
 from hypothesis import given
 from strategies import ODD, texts
 
-from queen_sdk.tokenization import tokenize
+from queen_sdk.tokenization import is_mark, tokenize
 
 
 def words(text: str) -> list[str]:
@@ -149,3 +149,21 @@ def test_time_grows_with_the_length_only(unit: str) -> None:
 
     # Linear is 8 times, quadratic 64.
     assert seconds(40_000) < 30 * seconds(5_000) + 0.01
+
+
+class TestWithoutMarks:
+    """Tokens for a model that never saw punctuation."""
+
+    def test_punctuation_belongs_to_no_token_and_offsets_stay(self) -> None:
+        text = "不，他“不关心”。OK！"
+        tokens = tokenize(text, marks=False)
+        assert [token.text for token in tokens] == ["不", "他", "不", "关", "心", "OK"]
+        assert all(text[token.start : token.end] == token.text for token in tokens)
+
+    @pytest.mark.parametrize("text", ["'s", "50", "%", "#", "$", "😀", "RTX-4090", "他"])
+    def test_what_means_something_is_no_mark(self, text: str) -> None:
+        assert not is_mark(text)
+
+    @pytest.mark.parametrize("text", [",", "。", "？", "…", "“", "(", "-", "、"])
+    def test_punctuation_is(self, text: str) -> None:
+        assert is_mark(text)

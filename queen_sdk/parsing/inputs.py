@@ -51,14 +51,14 @@ class ParserInputs:
         """Return one row of `COLUMNS` numbers per token."""
         texts = [token.text.translate(_PLAIN_MARKS) for token in tokens[:LONGEST]]
         around = ["", *map(_neighbour, texts), ""]
-        found = np.empty((len(texts), COLUMNS), dtype=np.int64)
-        for k, text in enumerate(texts):
-            found[k, 1:-1] = self._row(text, around[k], around[k + 2])
-        found[:, 0], found[:, -1] = found[:, 1], 0
+        rows = [self._row(text, around[k], around[k + 2]) for k, text in enumerate(texts)]
+        words = [row[0] for row in rows]
+        places = [0] * len(rows)
         for start, end, number in self._chinese_words(texts):
-            found[start:end, 0] = number
-            found[start:end, -1] = (1, *(2,) * (end - start - 2), 3)
-        return found
+            words[start:end] = [number] * (end - start)
+            places[start:end] = [1, *[2] * (end - start - 2), 3]
+        found = [(w, *row, p) for w, row, p in zip(words, rows, places, strict=True)]
+        return np.array(found, dtype=np.int64).reshape(len(found), COLUMNS)
 
     def _chinese_words(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return begin, end and number of the known words, from left to right, longest first."""

@@ -124,8 +124,12 @@ def _fused(path: Path, model: QueenScorer, *, embeddings: bool) -> Any:
 
 
 def _shrink_embeddings(graph: onnx.ModelProto) -> None:
-    """Shrink the word embeddings."""
-    shrink_table(graph, max(graph.graph.initializer, key=lambda t: int(np.prod(t.dims))))
+    """Shrink the word embeddings: the table that is looked up by word pieces."""
+    tables = {
+        n.input[0] for n in graph.graph.node if n.op_type == "Gather" and "input_ids" in n.input
+    }
+    (table,) = (tensor for tensor in graph.graph.initializer if tensor.name in tables)
+    shrink_table(graph, table)
 
 
 def shrink_table(graph: onnx.ModelProto, table: onnx.TensorProto) -> None:

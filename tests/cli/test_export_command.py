@@ -50,7 +50,7 @@ def test_defaults(
     assert (call["run"], call["out"]) == (run, tiny_bundle_dir)
     assert (call["name"], call["version"]) == ("tiny", "1")
     assert call["precisions"] == ("int8", "float16", "float32")
-    assert len(call["check_on"]) == 20
+    assert len(call["check_on"]) == 40  # the held-out examples, and their references
     assert outcome.code == 0
     assert outcome.out.startswith(f"{tiny_bundle_dir}: tiny 1, ")
 

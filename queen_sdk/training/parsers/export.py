@@ -58,11 +58,7 @@ def export_parser(
             str(plain),
             input_names=["inputs"],
             output_names=["combination", "places"],
-            dynamic_axes={
-                "inputs": {0: "batch", 1: "tokens"},
-                "combination": {0: "batch"},
-                "places": {0: "batch"},
-            },
+            dynamic_axes={"inputs": {1: "tokens"}},
             opset_version=_OPSET,
             dynamo=False,
         )
