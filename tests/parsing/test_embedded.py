@@ -113,10 +113,9 @@ def test_the_eight_combinations() -> None:
     assert COMBINATION_ENDS == ("begin",) * 3 + ("end",) + ("begin",) * 3 + ("both",)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", embedded_parsers())
 class TestThoseOfThePackage:
-    def test_they_are_there_and_small(self, language: str) -> None:
-        assert language in embedded_parsers()
+    def test_they_are_small(self, language: str) -> None:
         files = [MODELS / language / name for name in PARSER_FILES]
         assert sum(file.stat().st_size for file in files) <= 5e6
 
@@ -141,4 +140,6 @@ class TestThoseOfThePackage:
     ],
 )
 def test_simple_utterances(language: str, utterance: str, ends: EllipsisEnds) -> None:
+    if language not in embedded_parsers():
+        pytest.skip(f"no {language} parser comes with this copy")
     assert ellipsis_ends(EmbeddedParser(language).parse(utterance)) == ends
