@@ -38,7 +38,7 @@ def build_parser(directory: Path) -> Path:
     graph = helper.make_graph(
         nodes,
         "tiny",
-        [value("inputs", TensorProto.INT64, ["batch", "tokens", 6])],
+        [value("inputs", TensorProto.INT64, ["batch", "tokens", 7])],
         [
             value("combination", TensorProto.INT64, ["batch"]),
             value("places", TensorProto.INT64, ["batch", 3]),

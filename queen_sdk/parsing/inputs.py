@@ -21,19 +21,16 @@ Ids = npt.NDArray[np.int64]
 LONGEST = 128
 """Tokens that are looked at; of a longer utterance the first ones, where the root mostly is."""
 HASHES = (4096, 8192, 4096)
-"""How many numbers there are for the token, for what follows or ends it, and for what goes before
-or begins it; each group has its own."""
+"""Sizes of the hashed tables: the token, what follows or ends it, what goes before or begins it."""
 SHAPES = 7
 """Lower case, capital first, capitals, other letters, digits, mark, Chinese."""
 PLACES = 4
 """A word of one token; first, inner and last token of a longer one."""
-FORMS = SHAPES * PLACES
-COLUMNS = 3 + len(HASHES)
-"""Word, token, hashes, and the form: shape and place."""
+COLUMNS = 4 + len(HASHES)
+"""Word, token, hashes, shape, place."""
 UNKNOWN = 0
 """Number of what is not in the vocabulary."""
 
-_OFFSETS = (0, HASHES[0], HASHES[0] + HASHES[1])
 _FIRST_WIDE = "\u2e80"
 _PLAIN_MARKS = str.maketrans("，。？！：；（）", ",.?!:;()")
 _AFFIX = 3
@@ -60,10 +57,7 @@ class ParserInputs:
         for start, end, number in self._chinese_words(texts):
             words[start:end] = [number] * (end - start)
             places[start:end] = [1, *[2] * (end - start - 2), 3]
-        found = [
-            (word, *row[:-1], row[-1] * PLACES + place)
-            for word, row, place in zip(words, rows, places, strict=True)
-        ]
+        found = [(w, *row, p) for w, row, p in zip(words, rows, places, strict=True)]
         return np.array(found, dtype=np.int64).reshape(len(found), COLUMNS)
 
     def _chinese_words(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -97,8 +91,8 @@ class ParserInputs:
         word = text.lower()
         ending = word[-_AFFIX:] + "$" if behind is None else word + behind
         beginning = "^" + word[:_AFFIX] if before is None else before + word
-        parts = zip((word, ending, beginning), HASHES, _OFFSETS, strict=True)
-        hashes = (_hash(part) % size + offset for part, size, offset in parts)
+        parts = zip((word, ending, beginning), HASHES, strict=True)
+        hashes = (_hash(part) % size for part, size in parts)
         return (self._numbers.get(word, UNKNOWN), *hashes, _shape(text))
 
 

@@ -57,20 +57,22 @@ class LengthSampler(Sampler[list[int]]):
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int) -> None:
         """Take the length of every example."""
         self._lengths = lengths
-        self._batch_size = batch_size
+        # Both are what accelerate asks for when it shares batches out among processes.
+        self.batch_size = batch_size
+        self.drop_last = False
         self._seed = seed
         self.epoch = 0
 
     def __len__(self) -> int:
         """Return the number of batches."""
-        return -(-len(self._lengths) // self._batch_size)
+        return -(-len(self._lengths) // self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
         """Yield the batches of this epoch."""
         chance = random.Random(f"{self._seed}.{self.epoch}")
         order = list(range(len(self._lengths)))
         chance.shuffle(order)
-        size = self._batch_size
+        size = self.batch_size
         batches: list[list[int]] = []
         for start in range(0, len(order), size * _POOL):
             pool = sorted(order[start : start + size * _POOL], key=self._lengths.__getitem__)

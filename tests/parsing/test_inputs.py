@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queen_sdk.parsing.inputs import COLUMNS, FORMS, HASHES, LONGEST, PLACES, ParserInputs
+from queen_sdk.parsing.inputs import COLUMNS, HASHES, LONGEST, PLACES, SHAPES, ParserInputs
 from queen_sdk.tokenization import tokenize
 
 VOCABULARY = ("[UNK]", "the", "好", ",", "喜欢", "电影院", "电影")
@@ -33,12 +33,12 @@ def test_a_character_is_seen_with_its_neighbours() -> None:
 def test_chinese_words_are_found_longest_first() -> None:
     found = ParserInputs(VOCABULARY).encode(tokenize("我喜欢电影院"))
     assert found[:, 0].tolist() == [0, 4, 4, 5, 5, 5]
-    assert (found[:, -1] % PLACES).tolist() == [0, 1, 3, 1, 2, 3]
+    assert found[:, -1].tolist() == [0, 1, 3, 1, 2, 3]
 
 
 def test_the_shape_tells_case_digits_marks_and_chinese() -> None:
     texts = "low Up UPPER iPhone 3.5 ! 好"
-    shapes = ParserInputs(VOCABULARY).encode(tokenize(texts))[:, -1] // PLACES
+    shapes = ParserInputs(VOCABULARY).encode(tokenize(texts))[:, -2]
     assert shapes.tolist() == [0, 1, 2, 3, 4, 5, 6]
 
 
@@ -54,7 +54,7 @@ def test_every_number_has_a_place_and_memory_changes_nothing(text: str) -> None:
     tokens = tokenize(text)
     found = inputs.encode(tokens)
     words = len(VOCABULARY)
-    sizes = np.array([words, words, *np.cumsum(HASHES), FORMS])
+    sizes = np.array([words, words, *HASHES, SHAPES, PLACES])
     assert len(found) == min(len(tokens), LONGEST)
     assert ((found >= 0) & (found < sizes)).all()
     assert np.array_equal(inputs.encode(tokens), found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from queen_sdk.parsing.inputs import FORMS, HASHES
+from queen_sdk.parsing.inputs import HASHES, PLACES, SHAPES
 
 COMBINATIONS = 8
 """Ways to have or lack subject, verb and object."""
 ROLES = 3
 
 _HASH_WIDTH = 24
-_FORM_WIDTH = 16
+_SHAPE_WIDTH = 8
 _ARC_WIDTH = 64
 _SPREAD = 0.1
 
@@ -27,11 +27,14 @@ class ParserNetwork(nn.Module):
         """Take the fixed word vectors, one row per entry of the vocabulary."""
         super().__init__()
         self.words = nn.Embedding.from_pretrained(words, freeze=True)
-        hashed = torch.randn(sum(HASHES), _HASH_WIDTH) * _SPREAD
-        self.hashed = nn.Embedding.from_pretrained(hashed, freeze=False)
-        self.forms = nn.Embedding(FORMS, _FORM_WIDTH)
+        self.hashed = nn.ModuleList(
+            nn.Embedding.from_pretrained(torch.randn(size, _HASH_WIDTH) * _SPREAD, freeze=False)
+            for size in HASHES
+        )
+        self.shapes = nn.Embedding(SHAPES, _SHAPE_WIDTH)
+        self.places = nn.Embedding(PLACES, _SHAPE_WIDTH)
         self.dropout = nn.Dropout(dropout)
-        known = 2 * words.shape[1] + len(HASHES) * _HASH_WIDTH + _FORM_WIDTH
+        known = 2 * words.shape[1] + len(HASHES) * _HASH_WIDTH + 2 * _SHAPE_WIDTH
         self.recurrent = nn.GRU(
             known, width, 2, batch_first=True, bidirectional=True, dropout=dropout
         )
@@ -48,12 +51,9 @@ class ParserNetwork(nn.Module):
 
     def hidden(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return a vector per token; `lengths` on the CPU if the batch is padded."""
-        batch = inputs.shape[0]
-        parts = (
-            self.words(inputs[..., :2]).reshape(batch, -1, 2 * self.words.embedding_dim),
-            self.hashed(inputs[..., 2:-1]).reshape(batch, -1, len(HASHES) * _HASH_WIDTH),
-            self.forms(inputs[..., -1]),
-        )
+        parts = [self.words(inputs[..., :2]).flatten(-2)]
+        parts += [table(inputs[..., k + 2]) for k, table in enumerate(self.hashed)]
+        parts += [self.shapes(inputs[..., -2]), self.places(inputs[..., -1])]
         embedded = self.dropout(torch.cat(parts, dim=-1))
         if lengths is None:
             return self.dropout(self.recurrent(embedded)[0])

@@ -37,7 +37,7 @@ class ParserSettings:
     epochs: int = attrs.field(default=10, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 3e-3
-    width: int = 80
+    width: int = 96
     """Of each direction of the recurrent layers."""
     word_width: int = 64
     """Of the word vectors."""
