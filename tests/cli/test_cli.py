@@ -117,7 +117,12 @@ def test_a_reader_that_goes_away_is_no_error_message(tiny_bundle_dir: Path, tmp_
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are otherwise there")
 def test_control_c_leaves_no_half_file(tiny_bundle_dir: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    process = _process("batch", "--bundle", tiny_bundle_dir, "-", output, stdin=subprocess.PIPE)
+    process = _process(
+        *("batch", "--bundle", tiny_bundle_dir, "-", output),
+        stdin=subprocess.PIPE,
+        # A suite that runs in the background inherits a deaf ear for this signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     for _ in range(600):  # until the output is open, and so the loop is entered
         if list(tmp_path.iterdir()):
             break
