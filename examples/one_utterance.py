@@ -1,22 +1,21 @@
 """Rewrite one utterance and show where every new word came from.
 
 $ python examples/one_utterance.py
-What is the address of Little Seoul?
-  'of' is a function word that the model declares
-  'Little Seoul' was said in turn 1
+Does the RTX-4090 come with a warranty?
+  'the RTX-4090' was said in turn 1
 """
 
 from __future__ import annotations
 
 from queen_sdk import Rewriter
 
-HISTORY = ["I want Korean food.", "Little Seoul serves Korean food in the centre."]
+HISTORY = ["Do you sell the RTX-4090?", "Yes, the RTX-4090 is in stock."]
 
 
 def main() -> None:
     """Rewrite, then go through the sources of the edits."""
     with Rewriter() as rewriter:
-        result = rewriter.rewrite(HISTORY, "What is the address?")
+        result = rewriter.rewrite(HISTORY, "Does it come with a warranty?")
     print(result.text)
     for edit in result.edits:
         for source in edit.sources:

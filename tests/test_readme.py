@@ -34,6 +34,16 @@ def rewrite_examples() -> list[tuple[list[str], str]]:
     return found
 
 
+NUMBER = re.compile(r"(?<=score )-?[0-9.]+|(?<=confidence )[0-9.]+")
+
+
+def assert_shown(printed: str, shown: str) -> None:
+    """Compare to the letter; scores may differ a little between releases of ONNX Runtime."""
+    assert NUMBER.sub("N", printed) == NUMBER.sub("N", shown)
+    for ours, theirs in zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True):
+        assert float(ours) == pytest.approx(float(theirs), abs=0.1)
+
+
 def test_there_is_an_example_in_each_language() -> None:
     utterances = [arguments[-1] for arguments, _ in rewrite_examples()]
     assert any(utterance.isascii() for utterance in utterances)
@@ -45,7 +55,7 @@ def test_a_command_prints_what_the_readme_shows(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["rewrite", *arguments]) == 0
-    assert capsys.readouterr().out == expected
+    assert_shown(capsys.readouterr().out, expected)
     assert len(expected.splitlines()) >= 2
 
 
@@ -54,4 +64,4 @@ def test_the_python_example_runs_and_prints_what_the_readme_shows() -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
-    assert printed.getvalue() == shown
+    assert_shown(printed.getvalue(), shown)
