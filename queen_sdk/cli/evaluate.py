@@ -45,6 +45,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="write the main figures into the manifest of the bundle, which --bundle must name",
     )
     parser.add_argument(
+        "--reliability", metavar="F.png", help="draw how often each confidence came true"
+    )
+    parser.add_argument(
         "--no-untouched",
         action="store_true",
         help="do not give the references back as utterances, which takes half of the time",
@@ -52,6 +55,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from queen_sdk.evaluation.calibration import draw_reliability
     from queen_sdk.evaluation.metric_tokens import metric_tokens
     from queen_sdk.evaluation.report import evaluate
     from queen_sdk.evaluation.tables import markdown
@@ -59,8 +63,10 @@ def _run(arguments: argparse.Namespace) -> int:
     path = data_path(arguments)
     language = language_of([arguments.data], arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
-    if arguments.json and not Path(arguments.json).parent.is_dir():
-        raise InvalidArgumentError(f"--json: there is no directory {Path(arguments.json).parent}")
+    for option in ("json", "reliability"):
+        file = getattr(arguments, option)
+        if file and not Path(file).parent.is_dir():
+            raise InvalidArgumentError(f"--{option}: there is no directory {Path(file).parent}")
     if arguments.record and arguments.bundle is None:
         raise InvalidArgumentError("--record needs --bundle: whose manifest is to be written?")
     metric_tokens("", language)  # so that a missing tokenizer is found before anything is read
@@ -76,6 +82,8 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     if arguments.record:
         record_scores(load_bundle(arguments.bundle), arguments.data, report.summary())
+    if arguments.reliability and report.calibration is not None:
+        draw_reliability(report.calibration, report.bundle.system, Path(arguments.reliability))
     if arguments.json == _STANDARD:
         say_json(report.to_dict())
         return 0

@@ -26,6 +26,8 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "complete_share": (float, "references added as complete utterances, per example"),
     "gold_share": (float, "examples whose coreference marks are the gold ones"),
     "extra_words": (int, "how many function words are mined"),
+    "longest": (int, "train on no example of more word pieces"),
+    "most_judged": (int, "held-out examples of one corpus to select on, at most"),
     "held_out": (float, "share of the dialogues carved off to select on"),
 }
 """Options by the setting they go to; those not given keep the default of TrainSettings."""
@@ -36,6 +38,7 @@ _CHOICES: dict[str, tuple[tuple[str, ...], str]] = {
         "part of the query template to leave out",
     ),
 }
+_SWITCHES = ("parser", "marks", "rebuildable")
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +51,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="a corpus; repeat it for more",
     )
     add_path_option(parser)
-    parser.add_argument(
-        "--encoder", required=True, metavar="DIR", help="directory of the pretrained encoder"
+    origin = parser.add_mutually_exclusive_group(required=True)
+    origin.add_argument("--encoder", metavar="DIR", help="directory of a pretrained encoder")
+    origin.add_argument(
+        "--init",
+        metavar="zh|en|PATH",
+        help="go on from a bundle or from another run; its template is kept",
     )
     parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run directory")
@@ -66,7 +73,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--no-marks",
         dest="marks",
         action="store_false",
+        default=None,
         help="the model never sees punctuation: for corpora without any, such as rewrite",
+    )
+    parser.add_argument(
+        "--rebuildable",
+        action="store_true",
+        default=None,
+        help="train only on examples whose reference the edits rebuild word for word",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of torch")
 
@@ -84,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.training.trainer import train
 
     settings = train_settings(arguments)
-    training, held_out = split_examples(settings, path)
+    training, held_out = split_examples(settings, path, report=say)
     selected = train(settings, training, held_out, arguments.out)
     thresholds = selected.decoding
     say(f"{arguments.out}: best epoch on {len(held_out):,} held-out examples")
@@ -106,19 +120,26 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
     """
     from queen_sdk.training.settings import TrainSettings
 
-    if not Path(arguments.encoder).is_dir():
+    if arguments.encoder is not None and not Path(arguments.encoder).is_dir():
         raise InvalidArgumentError(
             f"--encoder must be the directory of a pretrained encoder, got {arguments.encoder!r}"
         )
     if arguments.limit is not None:
         at_least_one("--limit", arguments.limit)
-    given = {name: getattr(arguments, name) for name in (*_NUMBERS, *_CHOICES, "parser", "marks")}
+    language = language_of(arguments.data, arguments.language)
+    given = {name: getattr(arguments, name) for name in (*_NUMBERS, *_CHOICES, *_SWITCHES)}
+    kept = {}
+    if arguments.init is not None:
+        from queen_sdk.training.starting import inherited_settings
+
+        kept = inherited_settings(arguments.init, language)
     try:
         return TrainSettings(
             data=tuple(dict.fromkeys(arguments.data)),
-            language=language_of(arguments.data, arguments.language),
+            language=language,
             encoder=arguments.encoder,
-            **{name: value for name, value in given.items() if value is not None},
+            init=arguments.init,
+            **kept | {name: value for name, value in given.items() if value is not None},
         )
     except ValueError as error:  # attrs' own validators
         raise InvalidArgumentError(str(error)) from error

@@ -31,7 +31,7 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
             "else for from had has have how i if in into is it its like me more most my near "
             "no not of off on one only or other our out over some such than that the their "
             "them then there these they this those to too under until up us was we were what "
-            "when where which while who whose why will with would you your 's , ?"
+            "when where which while who whose why will with would you your 's"
         ).split()
     ),
     "zh": frozenset(
@@ -72,14 +72,17 @@ def mine_collection(
     *,
     language: str,
     extra_words: ExtraWords,
-    at_least: int = 3,
+    at_least: int | None = None,
     share: float = 0.3,
 ) -> tuple[str, ...]:
     """Return the pronouns of `language` and the spans that are replaced often, longest first.
 
-    A mined span was replaced `at_least` times, and in this `share` of the utterances it stands in.
+    A mined span was replaced `at_least` times (by default three, more often where there are many
+    examples: else misspellings come in), and in this `share` of the utterances it stands in.
     Spans are token texts joined by one space, in lower case.
     """
+    if at_least is None:
+        at_least = max(3, round(len(examples) / 3_000))
     replaced: Counter[tuple[str, ...]] = Counter()
     seen: Counter[tuple[str, ...]] = Counter()
     for example in examples:

@@ -15,6 +15,7 @@ from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import complete_examples
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.evaluation.baselines import copy, pronoun_substitution
+from queen_sdk.evaluation.calibration import Calibration, Judged, calibrate
 from queen_sdk.evaluation.metric_tokens import metric_tokens
 from queen_sdk.evaluation.metrics import Scores, score
 from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow, published
@@ -94,6 +95,8 @@ class Report:
     """Of single calls."""
     skip_reasons: Mapping[str, int]
     """How often nothing was edited, by reason."""
+    calibration: Calibration | None
+    """Whether confidences mean what they say; None if the model was never asked."""
 
     @property
     def scores(self) -> Scores:
@@ -117,6 +120,7 @@ class Report:
             },
             "latency_ms": attrs.asdict(self.latency),
             "skip_reasons": dict(self.skip_reasons),
+            "calibration": self.calibration and self.calibration.to_dict(),
             "rows": [
                 *(_measured_row(row) for row in (self.bundle, *self.baselines)),
                 *(_published_row(row) for row in self.published),
@@ -133,6 +137,7 @@ class Report:
             "rouge_l": self.scores.rouge_l,
             "untouched_complete": self.untouched_complete.percent,
             "untouched_references": references.percent if references else None,
+            "calibration_error": self.calibration.ece if self.calibration else None,
         }
         rounded = {k: None if v is None else round(v, 2) for k, v in figures.items()}
         return {"examples": self.examples, **rounded}
@@ -190,6 +195,7 @@ def evaluate(
         untouched_references=_untouched_references(examples, run) if references else None,
         latency=run.time(examples, results),
         skip_reasons=Counter(r.skip_reason for r in results if r.skip_reason is not None),
+        calibration=calibrate(columns.judge(results)),
     )
 
 
@@ -215,6 +221,20 @@ class _Columns:
             [example.utterance != example.reference for example in examples],
             language,
         )
+
+    def judge(self, results: Sequence[RewriteResult]) -> list[Judged]:
+        """Return the results that the model was asked for, with whether they are right."""
+        return [
+            Judged(
+                result.confidence,
+                metric_tokens(result.text, self.language) == reference,
+                utterance == reference,
+            )
+            for result, utterance, reference in zip(
+                results, self.utterances, self.references, strict=True
+            )
+            if result.confidence is not None
+        ]
 
     def measure(self, system: str, texts: Sequence[str]) -> Measured:
         predictions = [metric_tokens(text, self.language) for text in texts]

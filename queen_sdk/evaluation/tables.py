@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from queen_sdk.evaluation.calibration import Calibration
 from queen_sdk.evaluation.metrics import Overlap, Scores
 from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow
 from queen_sdk.evaluation.report import Measured, Report
@@ -33,6 +34,8 @@ def markdown(report: Report) -> str:
         _overlap_table(measured),
         "\n".join(_facts(report)),
     ]
+    if report.calibration is not None:
+        parts.append(_confidence_table(report.calibration))
     if report.published:
         parts.append("\n".join(_footnotes(report)))
     return "\n\n".join(parts)
@@ -88,6 +91,18 @@ def _facts(report: Report) -> list[str]:
     if report.threshold is not None:
         facts.append(f"- threshold: {report.threshold:g} instead of the bundle's own")
     return facts
+
+
+def _confidence_table(calibration: Calibration) -> str:
+    head = ["min_confidence", "coverage %", "EM of those", "EM of all"]
+    body = [
+        [
+            f"{at.minimum:g}",
+            *(_number(x) for x in (at.coverage, at.exact_match_covered, at.exact_match)),
+        ]
+        for at in calibration.minima
+    ]
+    return f"{_table(head, body)}\n\nexpected calibration error: {calibration.ece:.1f} %"
 
 
 def _footnotes(report: Report) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from queen_sdk.data.corpus import CorpusPath
+from queen_sdk.data.corpus import Corpus, CorpusPath
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_task
 from queen_sdk.errors import InvalidArgumentError
-from queen_sdk.training.preparation import carve
+from queen_sdk.training.preparation import carve, corpus_of
 from queen_sdk.training.settings import TrainSettings
 
 
@@ -29,15 +31,54 @@ def training_examples(names: Sequence[str], path: CorpusPath) -> list[Example]:
     return examples
 
 
+def shared_with_evaluation(examples: Sequence[Example], path: CorpusPath) -> list[Example]:
+    """Return the examples that stand, turn and reference, in the evaluation part of another corpus.
+
+    QReCC took some of its questions from CANARD. Corpora that are not below `path` are not looked
+    at: who does not have them does not evaluate on them.
+    """
+    trained = {corpus_of(example) for example in examples}
+    languages = {CORPORA[name].language for name in trained}
+    evaluated = {
+        (corpus.name, *_pair(example))
+        for corpus in CORPORA.values()
+        if corpus.evaluation and corpus.language in languages and _is_there(corpus, path)
+        for example in load(corpus.name, path, "eval")
+    }
+    names = {name for name, *_ in evaluated}
+    return [
+        example
+        for example in examples
+        if any((name, *_pair(example)) in evaluated for name in names - {corpus_of(example)})
+    ]
+
+
+def _pair(example: Example) -> tuple[str, ...]:
+    """Return turn and reference as letters and digits: corpora differ in spaces and marks."""
+    texts = (example.utterance, example.reference)
+    return tuple(re.sub(r"\W", "", text.casefold()) for text in texts)
+
+
+def _is_there(corpus: Corpus, path: CorpusPath) -> bool:
+    return corpus.file is not None and (Path(path) / corpus.file).is_file()
+
+
 def split_examples(
-    settings: TrainSettings, path: CorpusPath
+    settings: TrainSettings, path: CorpusPath, *, report: Callable[[str], None] | None = None
 ) -> tuple[list[Example], list[Example]]:
     """Return the examples to train on and those to select on, the same ones for every call.
+
+    What also stands in the evaluation part of another corpus is left out; `report` is told how
+    many those were.
 
     Raises:
         InvalidArgumentError: There are none of either kind, or a corpus has no evaluation part.
     """
-    examples = training_examples(settings.data, path)[: settings.limit]
+    examples = training_examples(settings.data, path)
+    shared = {id(example) for example in shared_with_evaluation(examples, path)}
+    if shared and report is not None:
+        report(f"{len(shared)} examples left out: they stand in another corpus's evaluation part")
+    examples = [example for example in examples if id(example) not in shared][: settings.limit]
     if settings.select_on == "eval":
         held_out = [e for name in settings.data for e in _evaluation_part(name, path)]
         return examples, held_out

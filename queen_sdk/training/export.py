@@ -24,12 +24,13 @@ from queen_sdk.parsing.registry import CARRIED, EMBEDDED_PREFIX
 from queen_sdk.runtime import Scorer
 from queen_sdk.training.graphs import export_float16, export_float32, export_int8
 from queen_sdk.training.preparation import TrainingExample, build_pipeline, prepare
-from queen_sdk.training.provenance import CORPUS_ORIGINS, encoder_origin
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Score, Scored, evaluate_thresholds, score_examples
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.trainer import load_vocabulary, torch_score
+from queen_sdk.training.starting import origin_of
+from queen_sdk.training.trainer import torch_score
+from queen_sdk.training.vocabulary import load_vocabulary
 
 FLOAT32_TOLERANCE = 1e-4
 """Largest difference that an exported float32 score may have from torch's."""
@@ -87,7 +88,7 @@ def export_bundle(
         parser=parser,
         max_length=settings.max_length,
         confidence=ConfidenceSettings(**selected["confidence"]),
-        training=_training_record(settings, selected),
+        training=_training_record(settings, selected, run),
         scores={"selection": selected["selected"], "export": checks},
     )
     files = [TOKENIZER_FILE, *carried, *(MODEL_FILES[precision] for precision in precisions)]
@@ -170,12 +171,13 @@ def _difference(scored: Sequence[Scored], expected: Sequence[Scored]) -> float:
     return float(max(np.abs(a.scores - b.scores).max() for a, b in pairs))
 
 
-def _training_record(settings: TrainSettings, selected: Mapping[str, Any]) -> dict[str, Any]:
-    encoder = Path(settings.encoder).name
+def _training_record(
+    settings: TrainSettings, selected: Mapping[str, Any], run: Path
+) -> dict[str, Any]:
+    names = {name: value and Path(value).name for name, value in _places(settings).items()}
     return {
-        "encoder": {"directory": encoder, **attrs.asdict(encoder_origin(encoder))},
-        "data": [attrs.asdict(CORPUS_ORIGINS[corpus]) for corpus in settings.data],
-        "settings": {**attrs.asdict(settings), "encoder": encoder, "data": list(settings.data)},
+        **origin_of(run),
+        "settings": {**attrs.asdict(settings), **names, "data": list(settings.data)},
         "best_epoch": selected["epoch"],
         "ablation": settings.ablate,
         "ellipsis": (
@@ -189,3 +191,8 @@ def _training_record(settings: TrainSettings, selected: Mapping[str, Any]) -> di
             else "epoch, thresholds and confidence chosen on the evaluation part, as in the paper"
         ),
     }
+
+
+def _places(settings: TrainSettings) -> dict[str, str | None]:
+    """Return the settings that are paths, of which a bundle keeps the last part only."""
+    return {"encoder": settings.encoder, "init": settings.init}

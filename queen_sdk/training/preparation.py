@@ -10,14 +10,14 @@ import attrs
 from tokenizers import Tokenizer
 
 from queen_sdk.data.examples import Example
-from queen_sdk.data.mining import mine_collection, mine_extra_words
 from queen_sdk.data.readers import complete_examples
 from queen_sdk.data.supervision import GoldEdit, supervise
 from queen_sdk.features import FeatureBuilder, Features, PieceEncoder
 from queen_sdk.parsing.registry import open_parser
 from queen_sdk.pipeline import Pipeline, Prepared
-from queen_sdk.rows import ExtraWords, Row
+from queen_sdk.rows import Row
 from queen_sdk.training.settings import TrainSettings
+from queen_sdk.training.vocabulary import Vocabulary
 
 
 @attrs.frozen
@@ -41,21 +41,8 @@ class TrainingExample:
     positive: tuple[Cells, ...]
     ignored: tuple[Cells, ...]
     """Cells that are neither right nor wrong: other places of a single copied character."""
-
-
-@attrs.frozen
-class Vocabulary:
-    """What was mined from the training data."""
-
-    extra_words: ExtraWords
-    collection: tuple[str, ...]
-
-
-def mine(examples: Sequence[Example], settings: TrainSettings) -> Vocabulary:
-    """Mine extra words and referring expressions."""
-    extra_words = mine_extra_words(examples, language=settings.language, limit=settings.extra_words)
-    collection = mine_collection(examples, language=settings.language, extra_words=extra_words)
-    return Vocabulary(extra_words, collection)
+    rebuildable: bool
+    """Whether the edits make the reference word for word."""
 
 
 def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabulary) -> Pipeline:
@@ -82,6 +69,18 @@ def prepare(examples: Iterable[Example], pipeline: Pipeline) -> list[TrainingExa
     return [example for example in prepared if example is not None]
 
 
+def worth_training(
+    examples: Iterable[TrainingExample], settings: TrainSettings
+) -> list[TrainingExample]:
+    """Leave out what the settings say is too long or cannot be learnt by copying."""
+    return [
+        example
+        for example in examples
+        if (settings.longest is None or len(example.features.input_ids) <= settings.longest)
+        and (example.rebuildable or not settings.rebuildable)
+    ]
+
+
 def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None:
     served = pipeline.prepare(example.history, example.utterance)
     if not isinstance(served, Prepared):
@@ -102,7 +101,9 @@ def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None
     for edit in gold.edits:
         for cells, counts in _cells(edit, features.rows):
             (positive if counts else ignored).append(cells)
-    return TrainingExample(example, features, marked.features, tuple(positive), tuple(ignored))
+    return TrainingExample(
+        example, features, marked.features, tuple(positive), tuple(ignored), gold.exact
+    )
 
 
 def _cells(edit: GoldEdit, rows: Sequence[Row]) -> Iterable[tuple[Cells, bool]]:
@@ -130,19 +131,44 @@ def carve(
 ) -> tuple[list[Example], list[Example]]:
     """Split by dialogue into training and held-out examples.
 
+    So many dialogues of every corpus are held out, and the same ones whatever other corpora there
+    are: a run that goes on from another one must not be judged by what that one was trained on.
     Examples of one dialogue share their id up to the last dot, colon excepted: `task:12.3`.
     """
-    dialogues = sorted({_dialogue(example) for example in examples})
-    random.Random(seed).shuffle(dialogues)
-    held_out = set(dialogues[: round(len(dialogues) * share)])
+    by_corpus: dict[str, set[str]] = {}
+    for example in examples:
+        by_corpus.setdefault(corpus_of(example), set()).add(_dialogue(example))
+    chosen: set[str] = set()
+    for dialogues in by_corpus.values():
+        drawn = sorted(dialogues, key=lambda dialogue: random.Random(f"{seed}.{dialogue}").random())
+        chosen.update(drawn[: round(len(drawn) * share)])
     return (
-        [example for example in examples if _dialogue(example) not in held_out],
-        [example for example in examples if _dialogue(example) in held_out],
+        [example for example in examples if _dialogue(example) not in chosen],
+        [example for example in examples if _dialogue(example) in chosen],
     )
+
+
+def corpus_of(example: Example) -> str:
+    """Return the name of the corpus that an example comes from."""
+    return example.id.partition(":")[0]
 
 
 def _dialogue(example: Example) -> str:
     return example.id.rsplit(".", 1)[0]
+
+
+def sample_of_each(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:
+    """Return at most `most_judged` examples of every corpus, chosen by the seed, in order."""
+    by_corpus: dict[str, list[int]] = {}
+    for index, example in enumerate(examples):
+        by_corpus.setdefault(corpus_of(example), []).append(index)
+    chance = random.Random(settings.seed)
+    chosen = (
+        index
+        for indices in by_corpus.values()
+        for index in chance.sample(indices, min(len(indices), settings.most_judged))
+    )
+    return [examples[index] for index in sorted(chosen)]
 
 
 def augment(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:

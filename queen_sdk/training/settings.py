@@ -26,8 +26,10 @@ class TrainSettings:
     """Names of the corpora, as `queen_sdk.data.readers.CORPORA` has them."""
     language: str
     """Language of the model."""
-    encoder: str
+    encoder: str | None = None
     """Directory of the pretrained encoder; only its name is kept in bundles."""
+    init: str | None = None
+    """A bundle, by name or directory, or a run to start from, in the place of an encoder."""
     epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 1.5e-4
@@ -64,6 +66,20 @@ class TrainSettings:
     """The parser of the ellipsis part: "embedded", "spacy:PIPELINE", "ltp:MODEL"; None for none."""
     limit: int | None = None
     """Read only so many training examples; None for all."""
+    longest: int | None = None
+    """Train on no example of more word pieces: long ones cost most; None for all."""
+    rebuildable: bool = False
+    """Train only on examples whose reference the edits rebuild word for word."""
+    most_judged: int = attrs.field(default=1_000, validator=attrs.validators.ge(1))
+    """Held-out examples of one corpus that choose epoch and thresholds, at most."""
+
+    def __attrs_post_init__(self) -> None:
+        """Check that there is exactly one thing to start from."""
+        if (self.encoder is None) == (self.init is None):
+            raise InvalidArgumentError(
+                f"a run starts from either an encoder or init, got {self.encoder!r} "
+                f"and {self.init!r}"
+            )
 
     @property
     def template(self) -> TemplateSettings:

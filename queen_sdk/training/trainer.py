@@ -1,7 +1,8 @@
 """The training loop: from corpora and an encoder to selected weights in a run directory.
 
-A run directory holds `settings.json`, `vocabulary.json`, `tokenizer.json`, `log.csv`, `curve.png`,
-`checkpoint/` (to resume from) and `best/` (weights and thresholds of the best epoch).
+A run directory holds `settings.json`, `origin.json`, `vocabulary.json`, `tokenizer.json`,
+`log.csv`, `curve.png`, `checkpoint/` (to resume from) and `best/` (weights and thresholds of the
+best epoch).
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
-from transformers import AutoConfig, AutoTokenizer, get_linear_schedule_with_warmup
+from transformers import get_linear_schedule_with_warmup
 
 from queen_sdk.data.examples import Example
 from queen_sdk.decoding import Scores
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.features import EncodedBatch
 from queen_sdk.pipeline import Pipeline
-from queen_sdk.rows import ExtraWords
-from queen_sdk.template import COREF, ELLIP
 from queen_sdk.training.batches import ExampleDataset, LengthSampler, as_tensors, collate
 from queen_sdk.training.curve import draw_curve
 from queen_sdk.training.loss import circle_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
-    Vocabulary,
     augment,
     build_pipeline,
-    mine,
     prepare,
+    sample_of_each,
+    worth_training,
 )
-from queen_sdk.training.scorer import QueenConfig, QueenScorer
+from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
 from queen_sdk.training.settings import TrainSettings
+from queen_sdk.training.starting import Start, start
+from queen_sdk.training.vocabulary import run_vocabulary
 
 _LOG_FIELDS = ("epoch", "step", "seconds", "loss", "exact_match", "incomplete", "untouched")
 
@@ -64,14 +65,19 @@ def train(
     run.mkdir(parents=True, exist_ok=True)
     _remember(settings, run)
     set_seed(settings.seed)
-    vocabulary = _vocabulary(settings, training, run)
-    model = _start_model(settings, run)
+    begun = _begin(settings, run)
+    vocabulary = run_vocabulary(run, training, settings, begun.vocabulary)
     pipeline = build_pipeline(run / "tokenizer.json", settings, vocabulary)
-    examples = prepare(augment(training, settings), pipeline)
+    examples = worth_training(prepare(augment(training, settings), pipeline), settings)
+    if not examples:
+        raise InvalidArgumentError(
+            f"none of {len(training)} examples is left to train on; allow longer ones "
+            f"(longest is {settings.longest}) or such as cannot be rebuilt"
+        )
     # As many complete utterances as others: restraint counts as much as rewriting.
     judging = attrs.evolve(settings, distractor_share=0.0, complete_share=1.0)
-    judged = prepare(augment(held_out, judging), pipeline)
-    loop = _Loop(settings, model, pipeline, examples, judged, run, progress=progress)
+    judged = prepare(augment(sample_of_each(held_out, settings), judging), pipeline)
+    loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
     return load_selected(run)
 
@@ -80,7 +86,7 @@ def _remember(settings: TrainSettings, run: Path) -> None:
     file = run / "settings.json"
     if file.exists():
         before = TrainSettings.load(file)
-        if attrs.evolve(before, encoder=settings.encoder) != settings:
+        if attrs.evolve(before, encoder=settings.encoder, init=settings.init) != settings:
             raise InvalidArgumentError(
                 f"{run} was started with other settings ({file}); resume with those, "
                 "or choose another directory"
@@ -88,23 +94,6 @@ def _remember(settings: TrainSettings, run: Path) -> None:
     else:
         settings.save(file)
     seal_parser(settings, run)
-
-
-def _vocabulary(settings: TrainSettings, training: Sequence[Example], run: Path) -> Vocabulary:
-    file = run / "vocabulary.json"
-    if not file.exists():
-        vocabulary = mine(training, settings)
-        file.write_text(json.dumps(attrs.asdict(vocabulary), ensure_ascii=False), encoding="utf-8")
-    return load_vocabulary(run)
-
-
-def load_vocabulary(run: Path) -> Vocabulary:
-    """Read what a run mined."""
-    fields = json.loads((run / "vocabulary.json").read_text(encoding="utf-8"))
-    words = fields["extra_words"]
-    return Vocabulary(
-        ExtraWords(tuple(words["before"]), tuple(words["after"])), tuple(fields["collection"])
-    )
 
 
 def load_selected(run: Path) -> Selected:
@@ -115,20 +104,14 @@ def load_selected(run: Path) -> Selected:
     return Selected(**{**fields, "decoding": DecodingSettings(**fields["decoding"])})
 
 
-def _start_model(settings: TrainSettings, run: Path) -> QueenScorer:
-    base = AutoConfig.from_pretrained(settings.encoder).to_dict()
-    base.pop("model_type", None)
-    base.update(hidden_dropout_prob=settings.dropout, attention_probs_dropout_prob=settings.dropout)
-    model = QueenScorer.from_pretrained(settings.encoder, config=QueenConfig(**base))
-    tokenizer = AutoTokenizer.from_pretrained(settings.encoder)
-    if not settings.template.shared_marker:
-        tokenizer.add_special_tokens({"additional_special_tokens": [COREF, ELLIP]})
-        model.resize_token_embeddings(len(tokenizer))
-    backend = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
-    backend.save(str(run / "tokenizer.json"))
-    return model  # type: ignore[no-any-return]
+def _begin(settings: TrainSettings, run: Path) -> Start:
+    """Open what the run starts from, and keep what serving needs of it."""
+    begun = start(settings)
+    begun.tokenizer.save(str(run / "tokenizer.json"))
+    (run / "origin.json").write_text(
+        json.dumps(begun.origin, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    return begun
 
 
 class _Loop:

@@ -40,7 +40,7 @@ def test_tables_are_even_and_caveats_only_where_they_belong(
 ) -> None:
     lines = rendered(tiny_bundle_dir, corpus)
     table = [line for line in lines if line.startswith("|")]
-    assert len({len(line) for line in table}) == 2
+    assert len({len(line) for line in table}) == 3  # scores, overlaps, confidences
     text = "\n".join(lines)
     assert ("Published rows: " in text) == (corpus != "jsonl")
     assert ("rouge 1.0.1" in text) == (corpus in ("rewrite", "restoration", "canard"))
