@@ -68,6 +68,8 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "complete_share": 0.3,
         "gold_share": 0.4,
         "extra_words": 3,
+        "longest": 48,
+        "most_judged": 20,
         "held_out": 0.5,
         "select_on": "train-split",
         "ablate": "no-query",
@@ -77,6 +79,23 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
     settings, training, held_out, _ = calls[0]
     assert {name: getattr(settings, name) for name in values} == values
     assert (training, held_out) == (25, 25)
+
+
+@pytest.mark.train
+def test_going_on_from_a_bundle_keeps_its_template(
+    queen: Queen, corpus: Path, calls: list[Any]
+) -> None:
+    from queen_sdk.bundle import load_bundle
+
+    fixed = ("--data", "jsonl", "--path", corpus, "--language", "zh", "--out", "run")
+    assert queen("train", *fixed, "--init", "zh", "--rebuildable").code == 0
+    settings, manifest = calls[0][0], load_bundle("zh").manifest
+    assert (settings.init, settings.encoder, settings.rebuildable) == ("zh", None, True)
+    assert settings.marks is manifest.template.marks
+    assert settings.max_length == manifest.max_length
+    assert settings.parser == (manifest.parser and manifest.parser.name)
+    assert queen("train", *fixed, "--init", "zh", "--max-length", 64).code == 0
+    assert calls[1][0].max_length == 64
 
 
 @pytest.mark.train
@@ -102,6 +121,7 @@ def test_selecting_on_the_evaluation_part_trains_on_everything(
         (("--held-out", 1), "held_out must leave examples on both sides"),
         (("--select-on", "eval"), "jsonl has no evaluation part"),
         (("--encoder", "nowhere"), "--encoder must be the directory"),
+        (("--init", "zh"), "not allowed with argument --encoder"),
         (("--data", "task"), "one language is needed, got en and zh"),
     ],
 )
