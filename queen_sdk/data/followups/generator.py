@@ -25,6 +25,8 @@ _TALKATIVE = 0.2
 _GREETED = 0.2
 _OTHER_TOPIC = 0.15
 _MOST_TURNS = 6
+_LED_IN = 0.08
+"""Questions with something polite in front."""
 _MISTYPED = 0.03
 _SHOUTED = 0.01
 _LOWER = 0.4
@@ -81,14 +83,15 @@ class _Drawer:
         text = follow_up.text if changed else self._unchanged(follow_up)
         if changed or text is follow_up.text:
             text = filling.write(text)
+        if text.endswith(_QUESTION_MARKS) and chance.random() < _LED_IN:
+            text = self._joined(filling.write("{lead}"), _uncapitalised(text))
         if chance.random() < _MISTYPED:
             text = mistype(text, chance)
         written = apply_edits(text)
         said = (*follow_up.history, *(self._asked_before(follow_up) if changed else ()))
         turns = [attrs.evolve(turn, text=filling.write(turn.text)) for turn in said]
         if turns[-1].role == "assistant" and chance.random() < _TALKATIVE:
-            gap = " " if self._language == "en" else ""
-            more = turns[-1].text + gap + filling.write("{aside}")
+            more = self._joined(turns[-1].text, filling.write("{aside}"))
             turns[-1] = attrs.evolve(turns[-1], text=more)
         history = self._preceded(self._cut(turns, written))
         habit = self._habit()
@@ -122,7 +125,9 @@ class _Drawer:
             if other.text != follow_up.text and other.history == follow_up.history
             if not _OTHER_THING.search(other.text)
             for said in [apply_edits(other.text)]
-            if said.copied and said.replaces and all(any(c in copy for copy in copied) for c in said.copied)
+            if said.copied
+            and said.replaces
+            and all(any(c in copy for copy in copied) for c in said.copied)
             if said.utterance.endswith(_QUESTION_MARKS)
         ]
         if not before:
@@ -167,8 +172,21 @@ class _Drawer:
         written = [attrs.evolve(turn, text=filling.write(turn.text)) for turn in before]
         return (written + turns)[-_MOST_TURNS:] if len(turns) + 2 <= _MOST_TURNS else turns
 
+    def _joined(self, *texts: str) -> str:
+        return (" " if self._language == "en" else "").join(texts)
+
     def _habit(self) -> Habit:
         chance = self._chance
         latin = self._language == "en"
         upper, lower = chance.random() < _SHOUTED, chance.random() < _LOWER
         return Habit(latin and lower, latin and upper, chance.random() < _UNMARKED)
+
+
+_FIRST_WORD = re.compile(
+    r"(?:^|^\[|^\[[^>]*>)(?:And|Are|Can|Could|Did|Do|Does|How|Is|What|When|Where|Which|Who|Why)\b"
+)
+"""The first word, whether it stays, goes or comes, unless it may be a name."""
+
+
+def _uncapitalised(text: str) -> str:
+    return _FIRST_WORD.sub(lambda word: word[0].lower(), text)

@@ -34,10 +34,11 @@ class Filling:
         begins with a capital letter.
         """
         before = None
-        while before != template:  # choices may hold choices
+        while before != template:  # choices and fillers may hold others
             before = template
             template = _CHOICE.sub(lambda m: self._chance.choice(m[1].split("|")), template)
-        return _ARTICLE.sub("n", _SLOT.sub(self._filler, template))
+            template = _SLOT.sub(self._filler, template)
+        return _ARTICLE.sub("n", template)
 
     def _filler(self, slot: re.Match[str]) -> str:
         name, which, field = slot[1].lower(), int(slot[2] or 1), int(slot[3] or 0)
