@@ -12,17 +12,18 @@ from queen_sdk.errors import DataError
 
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
 _SLOT = re.compile(r"\{([A-Za-z_]+)(\d?)(?:/(\d))?\}")
-_ARTICLE = re.compile(r"(?<=\ba)(?= [aeioAEIO])")
+_ARTICLE = re.compile(r"(?<=\b[aA])(?= [aeioAEIO])")
 _EDIT = re.compile(r"\[([^\[\]>]*)>([^\[\]>]*)\]")
 _SPACE_BEFORE_MARK = re.compile(r" +(?=[?.!,])")
 _LAST_MARKS = "?.!？。！"
-_SHORTEST_MISTYPED = 5
+_MISTYPABLE = re.compile(r"(?<![\w'])[a-z]{5,}(?![\w'])")
 
 
 class Filling:
     """One choice of fillers: a slot means the same wherever it stands, `{city2}` another city."""
 
     def __init__(self, lists: Mapping[str, tuple[str, ...]], chance: random.Random) -> None:
+        """Take the fillers by slot and the source of chance."""
         self._lists = lists
         self._chance = chance
         self._order: dict[str, list[str]] = {}
@@ -99,9 +100,7 @@ def mistype(template: str, chance: random.Random) -> str:
     places = [
         (match.start(), match.end())
         for kept in re.finditer(r"(?:^|\])([^\[\]]*)", template)
-        for match in re.compile(r"(?<![\w'])[a-z]{%d,}(?![\w'])" % _SHORTEST_MISTYPED).finditer(
-            template, kept.start(1), kept.end(1)
-        )
+        for match in _MISTYPABLE.finditer(template, kept.start(1), kept.end(1))
     ]
     if not places:
         return template
