@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -79,6 +79,17 @@ def data_path(arguments: argparse.Namespace) -> str:
     if not path:
         raise InvalidArgumentError(f"give --path, or set {DATA_VARIABLE} to the data folder")
     return path
+
+
+def corpus_path(arguments: argparse.Namespace, corpora: Iterable[str]) -> str:
+    """Return where these corpora are; an empty path if the package makes all of them.
+
+    Raises:
+        InvalidArgumentError: Neither the option nor the environment says it.
+    """
+    from queen_sdk.data.readers import CORPORA
+
+    return "" if all(CORPORA[name].generated for name in corpora) else data_path(arguments)
 
 
 def language_of(corpora: list[str], asked: str | None) -> str:

@@ -11,7 +11,7 @@ from queen_sdk.cli.command import (
     add_bundle_option,
     add_path_option,
     add_threshold_option,
-    data_path,
+    corpus_path,
     language_of,
 )
 from queen_sdk.cli.output import json_text, say, say_json
@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.evaluation.report import evaluate
     from queen_sdk.evaluation.tables import markdown
 
-    path = data_path(arguments)
+    path = corpus_path(arguments, [arguments.data])
     language = language_of([arguments.data], arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
     for option in ("json", "reliability"):

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from queen_sdk.bundle.files import MODEL_FILES
-from queen_sdk.cli.command import Command, add_path_option, data_path
+from queen_sdk.cli.command import Command, add_path_option, corpus_path
 from queen_sdk.cli.output import say
 from queen_sdk.data.readers import complete_examples
 from queen_sdk.errors import BundleError
@@ -39,14 +39,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    path = data_path(arguments)
     count = at_least_one("--check-on", arguments.check_on)
     from queen_sdk.training.corpora import split_examples
     from queen_sdk.training.export import export_bundle
     from queen_sdk.training.settings import TrainSettings
 
     settings = TrainSettings.load(arguments.run_directory / "settings.json")
-    training, held_out = split_examples(settings, path)
+    training, held_out = split_examples(settings, corpus_path(arguments, settings.data))
     typical = random.Random(settings.seed).sample(training, min(len(training), _CALIBRATION))
     try:
         manifest = export_bundle(

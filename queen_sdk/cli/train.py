@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queen_sdk.cli.command import Command, add_path_option, data_path, language_of
+from queen_sdk.cli.command import Command, add_path_option, corpus_path, language_of
 from queen_sdk.cli.output import say
 from queen_sdk.data.readers import CORPORA
 from queen_sdk.errors import InvalidArgumentError
@@ -90,7 +90,7 @@ def _option(name: str) -> str:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    path = data_path(arguments)
+    path = corpus_path(arguments, arguments.data)
     if arguments.threads is not None:
         # Read when torch is loaded, which the next import does.
         os.environ["OMP_NUM_THREADS"] = str(at_least_one("--threads", arguments.threads))

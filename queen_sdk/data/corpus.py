@@ -47,6 +47,8 @@ class Corpus:
     """The training part: numbers as in the example ids (line, record or dialogue)."""
     evaluation: range = attrs.field(kw_only=True)
     """The evaluation part."""
+    generated: bool = attrs.field(default=False, kw_only=True)
+    """Whether the package makes it, so that it needs no path."""
 
     def select(self, examples: Iterable[Example], part: Part) -> list[Example]:
         """Keep the examples of one part, in order.

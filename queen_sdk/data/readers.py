@@ -1,4 +1,4 @@
-"""Read the public rewriting corpora, and JSON lines of your own, as examples.
+"""Read the public rewriting corpora, and JSON lines of your own, as examples; make our own corpus.
 
 A path may be the corpus file, its folder, or the folder above (`rewrite/corpus.txt` below it).
 Texts are kept exactly as they stand; only empty history turns are left out.
@@ -7,9 +7,11 @@ Texts are kept exactly as they stand; only empty history turns are left out.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
@@ -27,23 +29,27 @@ from queen_sdk.data.corpus import (
     lines,
 )
 from queen_sdk.data.examples import Example
+from queen_sdk.data.followups.frames import HELD_OUT
+from queen_sdk.data.followups.generator import generate
 from queen_sdk.dialogue import read_history
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.values import Role, Turn
 
 
-def load(name: str, path: CorpusPath, part: Part = "all") -> list[Example]:
-    """Read one part of the corpus called `name`.
+def load(name: str, path: CorpusPath | None = None, part: Part = "all") -> list[Example]:
+    """Read one part of the corpus called `name`; a generated one needs no path.
 
     Raises:
-        InvalidArgumentError: if there is no such corpus or part.
+        InvalidArgumentError: if there is no such corpus or part, or the path is missing.
         DataError: if the file is missing, in another format, or ends before the part begins.
     """
     if name not in CORPORA:
         raise InvalidArgumentError(f"corpus must be one of {', '.join(CORPORA)}, got {name!r}.")
     corpus = CORPORA[name]
     corpus.select((), part)  # so that misuse is found before a file is read
-    examples = corpus.read(path)
+    if path is None and not corpus.generated:
+        raise InvalidArgumentError(f"{name} is read from a file: give its path.")
+    examples = corpus.read(path or "")
     selected = corpus.select(examples, part)
     if not selected:
         raise corpus_error(corpus, str(path), f"{len(examples)} examples, none of the {part} part")
@@ -158,6 +164,10 @@ def read_jsonl(path: CorpusPath) -> list[Example]:
     return examples
 
 
+def _followups(language: str, _: CorpusPath) -> list[Example]:
+    return generate(language)
+
+
 def complete_examples(examples: Iterable[Example]) -> list[Example]:
     """Give each reference back as an utterance that needs nothing, its id ending in `#complete`."""
     return [attrs.evolve(e, utterance=e.reference, id=f"{e.id}#complete") for e in examples]
@@ -261,6 +271,20 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
                 published="The file is your own",
                 train=EVERY,
                 evaluation=EVERY,
+            ),
+            *(
+                Corpus(
+                    f"followups-{language}",
+                    language=language,
+                    read=partial(_followups, language),
+                    file=None,
+                    form="frames with slots",
+                    published="It comes with queen-sdk",
+                    train=range(HELD_OUT),
+                    evaluation=range(HELD_OUT, sys.maxsize),
+                    generated=True,
+                )
+                for language in ("en", "zh")
             ),
         )
     }

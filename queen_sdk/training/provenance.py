@@ -31,6 +31,8 @@ CORPUS_ORIGINS: dict[str, Origin] = {
     "canard-untitled": Origin("CANARD (Elgohary et al., EMNLP 2019)", "CC BY-SA 4.0"),
     "qrecc": Origin("QReCC (Anantha et al., NAACL 2021)", "CC BY-SA 3.0"),
     "jsonl": Origin("JSON lines of the user", "the user's"),
+    "followups-en": Origin("English follow-ups made by queen-sdk", "Apache-2.0"),
+    "followups-zh": Origin("Chinese follow-ups made by queen-sdk", "Apache-2.0"),
 }
 
 

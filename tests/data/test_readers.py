@@ -220,7 +220,7 @@ def test_path_may_be_file_folder_or_data_root(tmp_path: Path, below: str) -> Non
     assert len(load("rewrite", str(tmp_path / below))) == 1
 
 
-@pytest.mark.parametrize("name", [name for name in CORPORA if name != "jsonl"])
+@pytest.mark.parametrize("name", [name for name in CORPORA if CORPORA[name].file])
 def test_missing_file_is_named_with_its_source(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError) as caught:
         load(name, tmp_path)
@@ -314,6 +314,7 @@ def test_select_refuses_ids_without_a_number() -> None:
 
 def test_corpora_are_keyed_by_name() -> None:
     names = ["rewrite", "restoration", "task", "canard", "canard-untitled", "qrecc", "jsonl"]
+    names += ["followups-en", "followups-zh"]
     assert list(CORPORA) == names == [corpus.name for corpus in CORPORA.values()]
 
 
