@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
 
 import attrs
 import numpy as np
@@ -88,16 +87,26 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
 
 
 def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
-    """Try a grid of thresholds, one per operation.
+    """Try thresholds, one per operation: first equal ones, then one and the other in turn.
 
     The best exact match wins among those that leave enough complete utterances untouched; if none
     does, the one that leaves most of them. Of equals, the one nearest to zero.
     """
-    tried = (
-        evaluate_thresholds(examples, DecodingSettings(substitute, insert), language)
-        for substitute, insert in product(_GRID, _GRID)
-    )
-    return max(tried, key=_merit)
+    tried: dict[tuple[float, float], Selected] = {}
+
+    def best_of(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
+        for pair in pairs:
+            if pair not in tried:
+                tried[pair] = evaluate_thresholds(examples, DecodingSettings(*pair), language)
+        return max(tried, key=lambda pair: _merit(tried[pair]))
+
+    best = best_of((threshold, threshold) for threshold in _GRID)
+    while True:
+        inserting = best_of((best[0], threshold) for threshold in _GRID)
+        substituting = best_of((threshold, inserting[1]) for threshold in _GRID)
+        if substituting == best:
+            return tried[best]
+        best = substituting
 
 
 def _merit(selected: Selected) -> tuple[float, float, float]:
