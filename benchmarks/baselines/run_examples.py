@@ -41,24 +41,29 @@ def prepare_run(examples: Iterable[Example], pipeline: Pipeline) -> list[RunExam
     found = []
     for example in examples:
         prepared = pipeline.prepare(example.history, example.utterance)
-        if not isinstance(prepared, Prepared):
-            continue
-        features = prepared.features
-        reference = pipeline.builder.tokens(example.reference, 0)
-        gold = supervise(features.utterance, reference, features.rows)
-        if not (gold.edits or gold.exact):
-            continue
-        cells = tuple(
-            Cells(
-                0 if edit.kind == "substitute" else 1,
-                piece,
-                (edit.start, max(edit.end, edit.start + 1)),
-            )
-            for edit in gold.edits
-            for piece in edit.pieces
-        )
-        found.append(RunExample(example, features, cells))
+        if isinstance(prepared, Prepared):
+            cells = gold_cells(example, prepared.features, pipeline.builder)
+            if cells is not None:
+                found.append(RunExample(example, prepared.features, cells))
     return found
+
+
+def gold_cells(
+    example: Example, features: Features, builder: FeatureBuilder
+) -> tuple[Cells, ...] | None:
+    """Return the cells of the gold edits; None if nothing of the reference can be rebuilt."""
+    gold = supervise(features.utterance, builder.tokens(example.reference, 0), features.rows)
+    if not (gold.edits or gold.exact):
+        return None
+    return tuple(
+        Cells(
+            0 if edit.kind == "substitute" else 1,
+            piece,
+            (edit.start, max(edit.end, edit.start + 1)),
+        )
+        for edit in gold.edits
+        for piece in edit.pieces
+    )
 
 
 def run_inputs(features: Sequence[Features], builder: FeatureBuilder) -> dict[str, Tensor]:
