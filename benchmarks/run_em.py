@@ -129,9 +129,7 @@ def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Dat
     return settings, Data(training, held_out, evaluation, "REWRITE"), weights
 
 
-def report(
-    settings: TrainSettings, data: Data, weights: str, trained: Sequence[Trained]
-) -> Report:
+def report(settings: TrainSettings, data: Data, weights: str, trained: Sequence[Trained]) -> Report:
     """Put the figures side by side."""
     about = (
         f"{data.name}: {len(data.training):,} training examples, {settings.epochs} epochs, batch "
@@ -141,9 +139,7 @@ def report(
         f"training part; exact match on {len(data.evaluation):,} of the evaluation part."
     )
     head = ("system", "head parameters", "best epoch", "minutes of training", "EM")
-    rows = [
-        (t.system, t.head_parameters, t.best_epoch, t.minutes, t.exact_match) for t in trained
-    ]
+    rows = [(t.system, t.head_parameters, t.best_epoch, t.minutes, t.exact_match) for t in trained]
     figures: dict[str, Any] = {"about": about, "rows": [attrs.asdict(t) for t in trained]}
     return Report(name="run_em", parts=[about, table(head, rows)], figures=figures)
 

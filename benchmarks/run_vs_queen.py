@@ -35,6 +35,7 @@ from measuring.report import Report, add_options, table
 from measuring.texts import add_path_option, evaluation_examples
 
 from queen_sdk.bundle import load_bundle
+from queen_sdk.data.examples import Example
 
 SIZE = 16
 ENCODERS = {"BERT-base": "bert-base-zh", "small": "bge-small-zh"}
@@ -53,6 +54,7 @@ class Contender:
 
     step: Step
     batches: Sequence[Batch]
+    """The last one is small, and only for warming up."""
     head_parameters: int | None
     decode: Callable[[Batch], object] | None
 
@@ -114,7 +116,9 @@ def onnx_rows(
         rows["QUEEN, ONNX float32"] = in_one_run(paths["float32"], threads, [device])
     if "float16" in paths:
         rows["QUEEN, ONNX float16"] = in_one_run(paths["float16"], threads, [device])
-    rows[f"QUEEN, ONNX int8, one by one on {threads} threads"] = one_by_one(paths["int8"], threads)
+    rows[f"QUEEN, ONNX int8, one by one on {_threads(threads)}"] = one_by_one(
+        paths["int8"], threads
+    )
     if threads > 1:
         side = f"QUEEN, ONNX int8, {threads} side by side on one thread each"
         rows[side] = side_by_side(paths["int8"], threads)
@@ -133,7 +137,8 @@ def contenders(arguments: argparse.Namespace, device: str, scratch: Path) -> tup
     for name, weights in ENCODERS.items():
         directory, found = encoder(weights, arguments.encoders, arguments.results / "encoders")
         notes.append(f"Encoder {name}: {found}.")
-        batches = Batches(tokenizer_file(directory, scratch / name), device).make(examples, SIZE)
+        maker = Batches(tokenizer_file(directory, scratch / name), device)
+        batches = _with_warm_up(maker, examples)
         rows |= torch_rows(name, directory, batches, device)
         paths: dict[str, Path] = {}
         if not arguments.quick:
@@ -141,21 +146,29 @@ def contenders(arguments: argparse.Namespace, device: str, scratch: Path) -> tup
         if name == "small":
             embedded = load_bundle("zh")
             paths["int8"] = embedded.model_path("int8")
-            batches = Batches(embedded.tokenizer_path, device).make(examples, SIZE)
+            batches = _with_warm_up(Batches(embedded.tokenizer_path, device), examples)
             notes.append(f"int8 of {name}: the embedded bundle {embedded.manifest.name!r}.")
         if paths:
             rows |= onnx_rows(name, paths, batches, arguments.threads, device)
     return rows, notes
 
 
+def _with_warm_up(maker: Batches, examples: Sequence[Example]) -> list[Batch]:
+    return [*maker.make(examples, SIZE), *maker.make(examples[:2], 2)]
+
+
 def measure(rows: dict[Key, Contender], repetitions: int, device: str) -> dict[Key, Row]:
     """Time all rows in turn."""
     synchronise = torch.cuda.synchronize if device == "cuda" else lambda: None
-    count = min(len(contender.batches) for contender in rows.values())
+    count = min(len(contender.batches) for contender in rows.values()) - 1
     steps = {key: (lambda k, c=c: c.step(c.batches[k])) for key, c in rows.items()}
     with torch.inference_mode():
         seconds = interleaved(
-            steps, range(count), repetitions=repetitions, synchronise=synchronise
+            steps,
+            range(count),
+            repetitions=repetitions,
+            warm_up=[count],
+            synchronise=synchronise,
         )
     return {
         key: Row(*key, seconds[key], count, _decoding(c), c.head_parameters)
@@ -167,7 +180,7 @@ def _decoding(contender: Contender) -> float | None:
     decode = contender.decode
     if decode is None:
         return None
-    times = [milliseconds(lambda b=b: decode(b)) / 1e3 for b in contender.batches for _ in range(3)]
+    times = [milliseconds(lambda b=b: decode(b)) / 1e3 for b in contender.batches[:-1]]
     return statistics.median(times)
 
 
@@ -228,7 +241,7 @@ def report(rows: dict[Key, Row], notes: list[str], arguments: argparse.Namespace
     about = (
         f"An iteration is a batch of {SIZE}, {count} of them, "
         f"{arguments.repetitions} repetitions (median; × are medians of ratios inside one "
-        f"repetition); {arguments.threads} threads, device {arguments.device}. Encoder and both "
+        f"repetition); {_threads(arguments.threads)}, device {arguments.device}. Encoder and both "
         "networks in PyTorch share one set of weights. QUEEN's input is longer by its query; the "
         "limit has no query. Decoding is timed on the gold cells. int8 runs one dialogue at a "
         "time, as the Rewriter does, on the CPU."
@@ -256,25 +269,31 @@ def report(rows: dict[Key, Row], notes: list[str], arguments: argparse.Namespace
     )
 
 
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' * (count > 1)}"
+
+
 COLOURS = {LIMIT: "tab:gray", RUN: "tab:orange"}
 
 
 def draw(figure: Any, rows: dict[Key, Row]) -> None:
     """Draw a bar for every row: examples per second, and how many times RUN + BERT-base."""
     axes = figure.subplots()
-    names = [f"{row.system}\n{row.encoder}" for row in rows.values()]
+    names = [f"{row.encoder}: {row.system}" for row in rows.values()]
     speeds = [row.per_second * SIZE for row in rows.values()]
     colours = [COLOURS.get(row.system, "tab:blue") for row in rows.values()]
     bars = axes.barh(names, speeds, color=colours)
     base = rows["BERT-base", RUN].seconds
-    times = [f" {v:.1f}/s, {faster(r.seconds, base):.1f} ×" for v, r in zip(speeds, rows.values())]
+    times = [
+        f" {speed:.3g}/s = {faster(row.seconds, base):.1f} × RUN + BERT-base"
+        for speed, row in zip(speeds, rows.values(), strict=True)
+    ]
     axes.bar_label(bars, times, fontsize=8)
-    axes.set_xscale("log")
-    axes.set_xlim(right=max(speeds) * 6)
+    axes.set_xlim(right=max(speeds) * 1.45)
     axes.invert_yaxis()
-    axes.tick_params(axis="y", labelsize=7)
+    axes.tick_params(axis="y", labelsize=8)
     axes.set(
-        xlabel="examples per second (logarithmic); × = times RUN + BERT-base",
+        xlabel="examples per second",
         title=f"RUN and QUEEN, batch {SIZE}, one machine, one run",
     )
 

@@ -23,16 +23,17 @@ def interleaved(
     inputs: Sequence[T],
     *,
     repetitions: int,
-    warm_up: int = 1,
+    warm_up: Sequence[T] | None = None,
     synchronise: Callable[[], object] = lambda: None,
 ) -> dict[str, list[float]]:
     """Give every input to every row in turn; return the seconds of each row by repetition.
 
-    A B A B …, so that a busy moment of the machine meets all rows. The first `warm_up` inputs go
-    through every row once before anything is timed. `synchronise` waits for the device.
+    A B A B …, so that a busy moment of the machine meets all rows. The inputs of `warm_up` (None:
+    the first one) go through every row before anything is timed. `synchronise` waits for the
+    device.
     """
     for row in rows.values():
-        for one in inputs[:warm_up]:
+        for one in inputs[:1] if warm_up is None else warm_up:
             row(one)
     synchronise()
     spent: dict[str, list[float]] = {name: [] for name in rows}

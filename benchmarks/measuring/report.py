@@ -36,8 +36,12 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) < 1 else (
-            f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}"
+        return (
+            f"{value:,.0f}"
+            if abs(value) >= 1000
+            else f"{value:.3g}"
+            if abs(value) < 1
+            else (f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}")
         )
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -82,6 +86,14 @@ class Report:
         assert self.draw is not None
         self.draw(figure)
         figure.savefig(path, dpi=120)
+
+
+def logarithmic(axes: Any, sizes: Sequence[int]) -> None:
+    """Let the horizontal axis grow by factors, marked by the sizes themselves; zero below."""
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
 
 
 def _command() -> str:
