@@ -221,36 +221,17 @@ def _stack(axes: Any, measured: Sequence[Measured], stages: Sequence[str]) -> No
     axes.set_xlabel("median milliseconds")
 
 
-def main() -> None:
-    """Measure, print the tables, write the results."""
-    parser = argparse.ArgumentParser(description="Latency of one utterance, end to end.")
-    add_options(parser)
-    parser.add_argument("--turns", type=int, nargs="+", default=[2, 8, 32])
-    parser.add_argument("--repeat", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=None, help="of a single call")
-    parser.add_argument("--cold", type=int, default=20, help="fresh processes for each language")
-    arguments = parser.parse_args()
-    turns, repeat, processes, sizes, least = (
-        arguments.turns,
-        arguments.repeat,
-        arguments.cold,
-        SIZES,
-        200,
-    )
-    if arguments.quick:
-        turns, repeat, processes = [2], min(repeat, 10), 1
-        sizes, least = SIZES[::3], 16
-    measured = [
-        measure(language, count, repeat, arguments.threads)
-        for language in LANGUAGES
-        for count in turns
-    ]
-    cold = [measure_cold(language, processes) for language in LANGUAGES]
-    throughput = {name: measure_throughput(name, sizes, least) for name in LANGUAGES}
+def report(
+    measured: Sequence[Measured],
+    cold: Sequence[Cold],
+    throughput: dict[str, list[Throughput]],
+    threads: int | None,
+) -> Report:
+    """Put everything together."""
     worst = worst_ratio(measured)
-    threads = arguments.threads or "as many as ONNX Runtime likes"
+    counted = threads or "as many as ONNX Runtime likes"
     parts = [
-        f"One utterance at a time, our own dialogues, warm; threads: {threads}. Milliseconds; the "
+        f"One utterance at a time, our own dialogues, warm; threads: {counted}. Milliseconds; the "
         "stages are medians.",
         warm_table(measured),
         *(
@@ -269,12 +250,37 @@ def main() -> None:
         "throughput": {name: [attrs.asdict(t) for t in rows] for name, rows in throughput.items()},
         "ratios": {"end_to_end_over_session_run": worst},
     }
-    Report(
+    return Report(
         name="latency",
         parts=parts,
         figures=figures,
         draw=lambda figure: draw(figure, measured, throughput),
-    ).publish(arguments)
+    )
+
+
+def main() -> None:
+    """Measure, print the tables, write the results."""
+    parser = argparse.ArgumentParser(description="Latency of one utterance, end to end.")
+    add_options(parser)
+    parser.add_argument("--turns", type=int, nargs="+", default=[2, 8, 32])
+    parser.add_argument("--repeat", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=None, help="of a single call")
+    parser.add_argument("--cold", type=int, default=20, help="fresh processes for each language")
+    arguments = parser.parse_args()
+    turns, repeat, processes = arguments.turns, arguments.repeat, arguments.cold
+    sizes: Sequence[int] = SIZES
+    least = 200
+    if arguments.quick:
+        turns, repeat, processes = [2], min(repeat, 10), 1
+        sizes, least = SIZES[::3], 16
+    measured = [
+        measure(language, count, repeat, arguments.threads)
+        for language in LANGUAGES
+        for count in turns
+    ]
+    cold = [measure_cold(language, processes) for language in LANGUAGES]
+    throughput = {name: measure_throughput(name, sizes, least) for name in LANGUAGES}
+    report(measured, cold, throughput, arguments.threads).publish(arguments)
 
 
 if __name__ == "__main__":

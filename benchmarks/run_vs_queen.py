@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,42 +20,29 @@ import attrs
 import torch
 import transformers
 from measuring.clock import faster, interleaved, milliseconds
-from measuring.contenders import (
-    Batch,
-    Batches,
-    export_graphs,
-    in_one_run,
-    load_networks,
-    one_by_one,
-    side_by_side,
-)
+from measuring.contenders import Batches, export_graphs
 from measuring.encoders import add_encoders_option, encoder, tokenizer_file
 from measuring.report import Report, add_options, table
+from measuring.speed_rows import (
+    LIMIT,
+    QUEEN,
+    RUN,
+    Contender,
+    Key,
+    count_threads,
+    onnx_rows,
+    torch_rows,
+    with_warm_up,
+)
 from measuring.texts import add_path_option, evaluation_examples
 
 from queen_sdk.bundle import load_bundle
-from queen_sdk.data.examples import Example
+from queen_sdk.runtime import CUDA, available_providers
 
 SIZE = 16
 ENCODERS = {"BERT-base": "bert-base-zh", "small": "bge-small-zh"}
-LIMIT, RUN, QUEEN = "bare encoder (the limit)", "RUN", "QUEEN"
 PAPER = (("RUN + BERT", 1.69, None), ("QUEEN", 2.13, 1.26))
 """On a V100, batch 16; what an iteration holds is not said there."""
-
-Step = Callable[[Batch], object]
-Key = tuple[str, str]
-"""Encoder and system."""
-
-
-@attrs.frozen
-class Contender:
-    """One row before it is measured."""
-
-    step: Step
-    batches: Sequence[Batch]
-    """The last one is small, and only for warming up."""
-    head_parameters: int | None
-    decode: Callable[[Batch], object] | None
 
 
 @attrs.frozen
@@ -87,74 +73,34 @@ class Row:
         return None if self.decoding is None else 1 / (1 / self.per_second + self.decoding)
 
 
-def torch_rows(name: str, directory: Path, batches: list[Batch], device: str) -> dict[Key, Any]:
-    """Return the bare encoder, RUN and QUEEN, all on one encoder in PyTorch."""
-    bare, run, queen = load_networks(directory, device)
-    plain = ("input_ids", "attention_mask", "token_type_ids")
-    head = sum(p.numel() for p in queen.projection.parameters())
-    steps: dict[str, tuple[Step, int | None, Callable[[Batch], object] | None]] = {
-        LIMIT: (lambda b: bare(**{key: b.run[key] for key in plain}), None, None),
-        RUN: (
-            lambda b: run(**b.run),
-            sum(p.numel() for p in run.head_parameters()),
-            lambda b: b.decode_run(),
-        ),
-        QUEEN: (lambda b: queen(**b.queen), head, lambda b: b.decode_queen()),
-    }
-    return {
-        (name, system): Contender(step, batches, parameters, decode)
-        for system, (step, parameters, decode) in steps.items()
-    }
-
-
-def onnx_rows(
-    name: str, paths: dict[str, Path], batches: list[Batch], threads: int, device: str
-) -> dict[Key, Any]:
-    """Return QUEEN in ONNX Runtime, in every format that the device is made for."""
-    rows: dict[str, Step] = {}
-    if "float32" in paths:
-        rows["QUEEN, ONNX float32"] = in_one_run(paths["float32"], threads, [device])
-    if "float16" in paths:
-        rows["QUEEN, ONNX float16"] = in_one_run(paths["float16"], threads, [device])
-    rows[f"QUEEN, ONNX int8, one by one on {_threads(threads)}"] = one_by_one(
-        paths["int8"], threads
-    )
-    if threads > 1:
-        side = f"QUEEN, ONNX int8, {threads} side by side on one thread each"
-        rows[side] = side_by_side(paths["int8"], threads)
-    return {
-        (name, system): Contender(step, batches, None, lambda b: b.decode_queen())
-        for system, step in rows.items()
-    }
-
-
-def contenders(arguments: argparse.Namespace, device: str, scratch: Path) -> tuple[Any, list[str]]:
+def contenders(
+    arguments: argparse.Namespace, device: str, scratch: Path
+) -> tuple[dict[Key, Contender], list[str]]:
     """Return all rows, and notes on what they were made of."""
     count = SIZE * (1 if arguments.quick else arguments.batches)
     examples, texts = evaluation_examples("zh", arguments.path, count)
+    provider = device if CUDA in available_providers() else "cpu"
     rows: dict[Key, Contender] = {}
     notes = [f"Texts: {texts}."]
     for name, weights in ENCODERS.items():
         directory, found = encoder(weights, arguments.encoders, arguments.results / "encoders")
         notes.append(f"Encoder {name}: {found}.")
         maker = Batches(tokenizer_file(directory, scratch / name), device)
-        batches = _with_warm_up(maker, examples)
+        batches = with_warm_up(maker, examples, SIZE)
         rows |= torch_rows(name, directory, batches, device)
         paths: dict[str, Path] = {}
         if not arguments.quick:
-            paths = export_graphs(directory, scratch / name, batches, half=device == "cuda")
+            paths = export_graphs(directory, scratch / name, batches, half=provider == "cuda")
         if name == "small":
             embedded = load_bundle("zh")
             paths["int8"] = embedded.model_path("int8")
-            batches = _with_warm_up(Batches(embedded.tokenizer_path, device), examples)
+            batches = with_warm_up(Batches(embedded.tokenizer_path, device), examples, SIZE)
             notes.append(f"int8 of {name}: the embedded bundle {embedded.manifest.name!r}.")
         if paths:
-            rows |= onnx_rows(name, paths, batches, arguments.threads, device)
+            rows |= onnx_rows(name, paths, batches, arguments.threads, provider)
+    if provider != device:
+        notes.append("ONNX Runtime has no CUDA here: its rows are of the CPU.")
     return rows, notes
-
-
-def _with_warm_up(maker: Batches, examples: Sequence[Example]) -> list[Batch]:
-    return [*maker.make(examples, SIZE), *maker.make(examples[:2], 2)]
 
 
 def measure(rows: dict[Key, Contender], repetitions: int, device: str) -> dict[Key, Row]:
@@ -241,10 +187,10 @@ def report(rows: dict[Key, Row], notes: list[str], arguments: argparse.Namespace
     about = (
         f"An iteration is a batch of {SIZE}, {count} of them, "
         f"{arguments.repetitions} repetitions (median; × are medians of ratios inside one "
-        f"repetition); {_threads(arguments.threads)}, device {arguments.device}. Encoder and both "
-        "networks in PyTorch share one set of weights. QUEEN's input is longer by its query; the "
-        "limit has no query. Decoding is timed on the gold cells. int8 runs one dialogue at a "
-        "time, as the Rewriter does, on the CPU."
+        f"repetition); {count_threads(arguments.threads)}, device {arguments.device}. Encoder "
+        "and both networks in PyTorch share one set of weights. QUEEN's input is longer by its "
+        "query; the limit has no query. Decoding is timed on the gold cells. int8 runs one "
+        "dialogue at a time, as the Rewriter does, on the CPU."
     )
     lines = [
         f"- QUEEN / RUN, BERT-base, PyTorch: **{found['queen_over_run_bert_base']:.2f}** "
@@ -267,10 +213,6 @@ def report(rows: dict[Key, Row], notes: list[str], arguments: argparse.Namespace
         figures=figures,
         draw=lambda figure: draw(figure, rows),
     )
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread{'s' * (count > 1)}"
 
 
 COLOURS = {LIMIT: "tab:gray", RUN: "tab:orange"}
@@ -307,13 +249,13 @@ def main() -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--batches", type=int, default=20, help=f"of {SIZE} dialogues each")
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=torch.get_numcount_threads())
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.repetitions = min(arguments.repetitions, 2)
     if arguments.device == "auto":
         arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_num_threads(arguments.threads)
+    torch.set_numcount_threads(arguments.threads)
     transformers.logging.set_verbosity_error()
     with TemporaryDirectory() as scratch:
         rows, notes = contenders(arguments, arguments.device, Path(scratch))
