@@ -153,20 +153,13 @@ def cold_table(measured: Sequence[Cold]) -> str:
     """Return the fresh processes as a Markdown table."""
     rows = []
     for row in (cold.to_dict() for cold in measured):
-        first = row["first_call_ms"]
-        rows.append(
-            (
-                row["language"],
-                row["processes"],
-                row["import_ms"]["p50"],
-                row["load_ms"]["p50"],
-                *first.values(),
-                row["resident_mb"]["p50"],
-                row["python_and_numpy_mb"]["p50"],
-            )
-        )
+        starts = (row[name]["p50"] for name in ("import_ms", "load_ms"))
+        memory = (row[name]["p50"] for name in ("resident_mb", "python_and_numpy_mb"))
+        stages = (f"{row[name]['p50']:.3f}" for name in STAGES)
+        first = row["first_call_ms"].values()
+        rows.append((row["language"], row["processes"], *starts, *first, *memory, *stages))
     head = ("", "processes", "import ms", "load ms", "first call p50 ms", "p95", "p99")
-    return table((*head, "resident MB", "of which Python and numpy"), rows)
+    return table((*head, "resident MB", "of which Python and numpy", *STAGES), rows)
 
 
 def throughput_table(found: dict[str, list[Throughput]]) -> str:
@@ -239,7 +232,8 @@ def report(
             if worst is not None
             else []
         ),
-        "Cold: fresh processes, numpy imported before, file cache warm.",
+        "Cold: fresh processes, after two turns, numpy imported before, file cache warm; the "
+        "stages are those of the first call.",
         cold_table(cold),
         "Throughput. Callers ask through `arewrite`; every call runs on one thread.",
         throughput_table(throughput),

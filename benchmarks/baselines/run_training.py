@@ -56,10 +56,7 @@ def train_run(
     The settings mean what they mean for QUEEN, those of the query aside: RUN has none.
     """
     run.mkdir(parents=True, exist_ok=True)
-    file = run / "settings.json"
-    if file.exists() and TrainSettings.load(file) != settings:
-        raise InvalidArgumentError(f"{run} was started with other settings; see {file}")
-    settings.save(file)
+    _remember(settings, run / "settings.json")
     set_seed(settings.seed)
     pipeline = run_pipeline(settings, run)
     loop = _Loop(settings, pipeline, prepare_run(augment(training, settings), pipeline), run)
@@ -67,6 +64,17 @@ def train_run(
     judged = without_gold(augment(held_out, judging), pipeline)
     loop.go(judged, checkpoint_seconds, progress=progress)
     return loop.best
+
+
+def _remember(settings: TrainSettings, file: Path) -> None:
+    if file.exists():
+        before = attrs.evolve(TrainSettings.load(file), encoder=settings.encoder)
+        if before != settings:
+            raise InvalidArgumentError(
+                f"{file.parent} was started with other settings ({file}); resume with those, "
+                "or choose another directory"
+            )
+    settings.save(file)
 
 
 def run_pipeline(settings: TrainSettings, run: Path) -> Pipeline:

@@ -43,7 +43,7 @@ def _main(language: str, history: Sequence[str], utterance: str) -> dict[str, fl
     imported = time.perf_counter()
     rewriter = Rewriter(language, providers=["cpu"])
     loaded = time.perf_counter()
-    rewriter.rewrite(history, utterance)
+    result = rewriter.rewrite(history, utterance)
     first = time.perf_counter()
     return {
         "import_ms": (imported - started) * 1e3,
@@ -51,6 +51,7 @@ def _main(language: str, history: Sequence[str], utterance: str) -> dict[str, fl
         "first_call_ms": (first - loaded) * 1e3,
         "resident_mb": resident_megabytes(),
         "python_and_numpy_mb": before,
+        **{name: value for name, value in result.to_dict()["timings"].items() if name != "total"},
     }
 
 

@@ -32,6 +32,7 @@ def test_fresh_processes_tell_what_a_start_costs(done: Any) -> None:
     for row in done.figures["cold"]:
         for name in ("import_ms", "load_ms", "first_call_ms", "resident_mb"):
             assert row[name]["p50"] > 0
+        assert row["run"]["p50"] <= row["first_call_ms"]["p50"]
         assert row["resident_mb"]["p50"] > row["python_and_numpy_mb"]["p50"]
 
 
