@@ -36,13 +36,9 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return (
-            f"{value:,.0f}"
-            if abs(value) >= 1000
-            else f"{value:.3g}"
-            if abs(value) < 1
-            else (f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}")
-        )
+        size = abs(value)
+        form = ".3g" if size < 1 else ".2f" if size < 100 else ".1f" if size < 1000 else ",.0f"
+        return format(value, form)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -74,7 +70,8 @@ class Report:
             path.write_text(figures + "\n", encoding="utf-8")
         if self.draw is not None:
             self._picture(folder / f"{self.name}.png")
-        print(f"Written: {folder / self.name}.md, .json and .png", file=sys.stderr)
+        written = sorted(path.name for path in folder.glob(f"{self.name}.*") if path.is_file())
+        print(f"In {folder}: {', '.join(written)}", file=sys.stderr)
 
     def _picture(self, path: Path) -> None:
         try:
