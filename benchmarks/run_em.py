@@ -120,7 +120,7 @@ def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Dat
         limit=arguments.limit,
     )
     if arguments.quick:
-        training, held_out = carve(made_up("zh", 40), 0.2, settings.seed)
+        training, held_out = carve(made_up("zh", 20), 0.2, settings.seed)
         return settings, Data(training, held_out, made_up("zh"), "our own dialogues"), weights
     if not arguments.path:
         raise SystemExit("run_em: the corpora are needed; give --path or set QUEEN_DATA")
