@@ -1,0 +1,1 @@
+"""What the benchmarks share: texts, encoders, clocks, tables, and where results go."""
