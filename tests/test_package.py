@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("model",),
     ("rewriter",),
     (
+        "answers",
         "asking",
         "batching",
         "breaker",
