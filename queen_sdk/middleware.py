@@ -156,7 +156,10 @@ class Middleware:
         max_tokens: int = 1024,
         record: Recorded = "original",
     ) -> Session:
-        """Return a session that goes through this middleware, and on without a failing store."""
+        """Return a session that goes through this middleware, and on without a failing store.
+
+        A turn that could not be recorded is marked so: `result.unrecorded`.
+        """
         return Session(
             self,
             id,
@@ -165,6 +168,7 @@ class Middleware:
             max_tokens=max_tokens,
             record=record,
             on_store_error=self._store_failed,
+            on_skip=self._skipped,
         )
 
     def close(self) -> None:
@@ -251,6 +255,14 @@ class Middleware:
         for hook in (*hooks, self._after) if self._after else hooks:
             _guarded(hook, event)
         return result
+
+    def _skipped(
+        self, result: RewriteResult, turns: Sequence[Turn], error: Exception | None
+    ) -> None:
+        """Tell of an utterance that a session passed on by itself."""
+        now, clock = time.time(), time.perf_counter()
+        call = _Call(tuple(turns), result.original, self.policy, now, clock, result.skip_reason)
+        self._end(call, result, error)
 
     def _store_failed(self, error: StoreError) -> None:
         for observer in self._observers:

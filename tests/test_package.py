@@ -46,6 +46,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "batching",
         "breaker",
         "cache",
+        "forking",
         "middleware",
         "policy",
         "session",
