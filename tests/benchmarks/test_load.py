@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from redis_server import BINARY
 
+pytestmark = pytest.mark.xdist_group("load")
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "load.py"
 
 
