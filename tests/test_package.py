@@ -34,11 +34,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "decoding",
         "confidence",
         "editing",
+        "calls",
     ),
     ("bundle.*",),
     ("runtime",),
     ("parsing.*",),
     ("model",),
+    ("choosing",),
     ("rewriter",),
     (
         "answers",
