@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from pathlib import Path
 import attrs
 from load_callers import Nothing, Row, answered, cpu_time, measure_callers, ratios
 from load_faults import Fault, faults, redis_server
+from load_model_faults import model_faults
 
 from queen_sdk import MemoryStore, RedisStore, Rewriter, SqliteStore, Store, Turn
 from queen_sdk.stores import Record
@@ -93,6 +95,7 @@ def main() -> None:
     parser.add_argument("--bundle", help="an embedded bundle or a directory; else by language")
     parser.add_argument("--callers", type=int, default=32)
     arguments = parser.parse_args()
+    logging.getLogger("queen_sdk.middleware").setLevel(logging.CRITICAL)  # failures are expected
     sessions, calls, rounds = (100, 32, 3) if arguments.quick else (10_000, 128, 30)
     with stores() as opened:
         kept = [measure_store(name, store, sessions, 16) for name, store in opened.items()]
@@ -108,7 +111,7 @@ def main() -> None:
         print(f"{name}: {ratio:.2f}")
     for name, microseconds in handed.items():
         print(f"hand-off, {name}: {microseconds:.0f} µs of CPU time per call")
-    found = faults(quick=arguments.quick)
+    found = [*faults(quick=arguments.quick), *model_faults(quick=arguments.quick)]
     print("\n" + fault_table(found))
     if arguments.json:
         figures = {

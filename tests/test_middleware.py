@@ -347,6 +347,21 @@ class TestHooks:
         assert ask(middleware, utterance="/help").skip_reason == "disabled"
         assert ask(middleware, utterance="help").changed
 
+    def test_a_hook_before_that_returns_no_policy_does_no_harm(
+        self, make: Make, ask: Ask, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        forgetful: Any = lambda turns, utterance, policy: None  # noqa: E731
+        assert ask(make(before=forgetful)).changed
+        assert "failed: InvalidArgumentError" in caplog.text
+
+    def test_a_policy_and_a_mode_are_what_they_claim(self, make: Make) -> None:
+        middleware = make()
+        wrong: Any = {"enabled": False}
+        with pytest.raises(InvalidArgumentError, match="must be a Policy, got dict"):
+            middleware.rewrite(HISTORY, UTTERANCE, policy=wrong)
+        with pytest.raises(InvalidArgumentError, match="mode must be one of"):
+            middleware.message(middleware.rewrite(HISTORY, UTTERANCE), mode=wrong)
+
     def test_the_hook_after_sees_the_event(self, make: Make, ask: Ask) -> None:
         seen: list[Event] = []
         result = ask(make(Policy(mode="retrieval", timeout=30), after=seen.append), ["a", "b"])

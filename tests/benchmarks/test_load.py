@@ -48,5 +48,5 @@ def test_a_call_through_the_micro_batcher_is_handed_over_as_cheaply_as_in_a_pool
 def test_no_turn_is_lost_doubled_or_mixed(figures: Any) -> None:
     counts = [(one["lost"], one["doubled"], one["mixed"]) for one in figures["faults"]]
     assert counts == [(0, 0, 0)] * len(counts)
-    assert len(counts) == (6 if BINARY else 4)
+    assert len(counts) == (11 if BINARY else 9)
     assert all(one["turns"] > 0 for one in figures["faults"])
