@@ -4,68 +4,33 @@
 
 Redis is measured if `redis-server` is installed; a server of our own is started for it. On a
 machine with a GPU the same command measures batching proper.
+
+The ways to call are measured in turn, in many short rounds, and compared within each round: what
+else the machine does then hits all of them. The hand-off is what a call costs, in CPU time, when
+the model costs nothing; it decides between pool and micro-batcher where the model fills the cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
-import statistics
+import logging
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
 import attrs
-import numpy as np
+from load_callers import Nothing, Row, answered, cpu_time, measure_callers, ratios
 from load_faults import Fault, faults, redis_server
+from load_model_faults import model_faults
 
-from queen_sdk import (
-    MemoryStore,
-    MicroBatcher,
-    RedisStore,
-    Rewriter,
-    RewriteResult,
-    SqliteStore,
-    Store,
-    Turn,
-)
+from queen_sdk import MemoryStore, RedisStore, Rewriter, SqliteStore, Store, Turn
 from queen_sdk.stores import Record
 
-DIALOGUES = [
-    (["你喜欢看电影吗", "我最喜欢看科幻电影"], "为什么喜欢看"),
-    (["史密斯需要在附近找一家昂贵的餐馆。", "史密斯关心菜肴的类型吗？"], "不，他不关心。"),
-    (["北京明天的天气怎么样", "明天北京多云转晴，最高气温二十五度"], "后天呢"),
-    (["Smith needs to find an expensive restaurant.", "Does he care about cuisine?"], "No."),
-    (["Is there a cheap Italian restaurant?", "Yes, Pizza Hut."], "What is their phone number?"),
-    (["What is the weather like in Paris in June?", "It is warm."], "and in July?"),
-]
 TURNS = 20
-
-Ask = Callable[[Sequence[str], str], Awaitable[RewriteResult]]
-
-
-@attrs.frozen
-class Row:
-    """One thing that was measured."""
-
-    name: str
-    per_second: float
-    """Sessions for a store, calls for the rest."""
-    milliseconds: list[float]
-    """Of one recorded turn, or one call."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        p50, p95, p99 = (float(x) for x in np.percentile(self.milliseconds, [50, 95, 99]))
-        figures = {"p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
-        return {"name": self.name, "per_second": self.per_second, **figures}
 
 
 @contextmanager
@@ -104,79 +69,6 @@ def measure_store(name: str, store: Store, sessions: int, threads: int) -> Row:
     return Row(name, sessions / (time.perf_counter() - started), spent)
 
 
-def one_at_a_time(rewriter: Rewriter, calls: int) -> Row:
-    """Call in a plain loop, as a single user would."""
-    spent: list[float] = []
-    began = time.perf_counter()
-    for history, utterance in islice(cycle(DIALOGUES), calls):
-        started = time.perf_counter()
-        rewriter.rewrite(history, utterance)
-        spent.append((time.perf_counter() - started) * 1e3)
-    return Row("one at a time", calls / (time.perf_counter() - began), spent)
-
-
-async def at_once(name: str, ask: Ask, callers: int, calls: int) -> Row:
-    """Let callers ask beside each other, each waiting for its answer before it asks again."""
-    spent: list[float] = []
-    left = islice(cycle(DIALOGUES), calls)
-
-    async def call() -> None:
-        for history, utterance in left:
-            started = time.perf_counter()
-            await ask(history, utterance)
-            spent.append((time.perf_counter() - started) * 1e3)
-
-    began = time.perf_counter()
-    await asyncio.gather(*(call() for _ in range(callers)))
-    return Row(name, calls / (time.perf_counter() - began), spent)
-
-
-def measure_callers(bundle: str, callers: int, calls: int, rounds: int) -> list[Row]:
-    """Measure the three ways in turn, so that a busy machine is busy for all of them.
-
-    One call at a time has all cores to itself; the other two have one core per run.
-    """
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-    found: dict[str, list[Row]] = {}
-    with (
-        Rewriter(bundle) as alone,
-        Rewriter(bundle, threads=1) as shared,
-        ThreadPoolExecutor(workers) as pool,
-        MicroBatcher(shared, workers=None) as batcher,
-    ):
-
-        async def in_pool(history: Sequence[str], utterance: str) -> RewriteResult:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(pool, shared.rewrite, history, utterance)
-
-        for number in range(-1, rounds):
-            rows = [
-                one_at_a_time(alone, calls),
-                asyncio.run(at_once(f"thread pool of {workers}", in_pool, callers, calls)),
-                asyncio.run(at_once("micro-batcher", batcher.arewrite, callers, calls)),
-            ]
-            for row in rows if number >= 0 else ():
-                found.setdefault(row.name, []).append(row)
-    return [
-        Row(
-            name,
-            statistics.median(row.per_second for row in rows),
-            [one for row in rows for one in row.milliseconds],
-        )
-        for name, rows in found.items()
-    ]
-
-
-def ratios(rows: Sequence[Row]) -> dict[str, float]:
-    """Return what the micro-batcher is measured by."""
-    alone, pool, batcher = (row.to_dict() for row in rows)
-    return {
-        "throughput_over_one_at_a_time": batcher["per_second"] / alone["per_second"],
-        "throughput_over_thread_pool": batcher["per_second"] / pool["per_second"],
-        "p99_over_thread_pool": batcher["p99_ms"] / pool["p99_ms"],
-    }
-
-
 def table(head: str, rows: Sequence[Row]) -> str:
     """Return rows as a Markdown table."""
     lines = [f"| {head} | per second | p50 ms | p95 ms | p99 ms |", "|---|---|---|---|---|"]
@@ -200,24 +92,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Load on stores and micro-batcher, and faults.")
     parser.add_argument("--quick", action="store_true", help="few sessions, calls and rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument("--bundle", default="zh", help="an embedded bundle or a directory")
+    parser.add_argument("--bundle", help="an embedded bundle or a directory; else by language")
     parser.add_argument("--callers", type=int, default=32)
     arguments = parser.parse_args()
-    sessions, calls, rounds = (100, 150, 1) if arguments.quick else (10_000, 1000, 5)
+    logging.getLogger("queen_sdk.middleware").setLevel(logging.CRITICAL)  # failures are expected
+    sessions, calls, rounds = (100, 32, 3) if arguments.quick else (10_000, 128, 30)
     with stores() as opened:
         kept = [measure_store(name, store, sessions, 16) for name, store in opened.items()]
     print(table(f"{sessions} sessions × {TURNS} turns, 16 threads", kept), "\n")
-    called = measure_callers(arguments.bundle, arguments.callers, calls, rounds)
-    print(table(f"{arguments.callers} callers", called), "\n")
+    bounds = {"callers": arguments.callers, "rounds": rounds}
+    with Rewriter(arguments.bundle) as alone, Rewriter(arguments.bundle, threads=1) as shared:
+        dialogues = answered(alone)
+        called = measure_callers(alone, shared, dialogues, calls=calls, **bounds)
+    idle = measure_callers(Nothing(), Nothing(), dialogues, calls=1000, **bounds)
+    handed = {way.name: cpu_time(way) for way in idle}
+    print(table(f"{arguments.callers} callers", [way.row() for way in called]), "\n")
     for name, ratio in ratios(called).items():
         print(f"{name}: {ratio:.2f}")
-    found = faults(quick=arguments.quick)
+    for name, microseconds in handed.items():
+        print(f"hand-off, {name}: {microseconds:.0f} µs of CPU time per call")
+    found = [*faults(quick=arguments.quick), *model_faults(quick=arguments.quick)]
     print("\n" + fault_table(found))
     if arguments.json:
         figures = {
             "stores": [row.to_dict() for row in kept],
-            "callers": [row.to_dict() for row in called],
+            "callers": [way.row().to_dict() for way in called],
             "ratios": ratios(called),
+            "hand_off_cpu_us": handed,
             "faults": [attrs.asdict(fault) for fault in found],
         }
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

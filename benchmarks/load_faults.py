@@ -66,15 +66,19 @@ def redis_server(directory: Path | None = None) -> Iterator[RedisServer | None]:
 
 
 def count(name: str, store: Store, acknowledged: Mapping[str, Sequence[str]]) -> Fault:
-    """Compare what was acknowledged with what is there; texts are `dialogue:number`."""
+    """Compare what was acknowledged with what is there; texts begin with `dialogue:number`."""
     lost = doubled = mixed = 0
     for session, texts in acknowledged.items():
         kept = [record.turn.text for record in store.load(session)]
         lost += len(set(texts) - set(kept))
         doubled += len(kept) - len(set(kept))
         strangers = [text for text in kept if text.split(":")[0] != session.split("/")[-1]]
-        mixed += len(strangers) + (kept != sorted(kept, key=lambda text: int(text.split(":")[1])))
+        mixed += len(strangers) + (kept != sorted(kept, key=_number))
     return Fault(name, sum(map(len, acknowledged.values())), lost, doubled, mixed)
+
+
+def _number(text: str) -> int:
+    return int(text.split()[0].split(":")[1])
 
 
 def many_sessions(name: str, store: Store, sessions: int) -> Fault:

@@ -1,6 +1,8 @@
 """What it does to whole dialogues whether the user's own words or the rewrites become history.
 
-    python benchmarks/recording.py --path CORPORA [--bundle en] [--limit N] [--json FILE]
+    python benchmarks/recording.py [--quick] [--data FOLDER] [--bundle en|DIR] [--json FILE]
+
+The corpora are in the folder `--data`, or where the variable QUEEN_DATA says.
 
 Every TASK evaluation dialogue is replayed through a session: the user's turns as they were said,
 the system's answers as they were given. The first row is the published protocol, where each turn
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -58,15 +61,19 @@ def em(predictions: Sequence[str], examples: Sequence[Example]) -> tuple[float, 
 def main() -> None:
     """Replay, print the table, write the JSON."""
     parser = argparse.ArgumentParser(description="EM over whole dialogues by what is recorded.")
-    parser.add_argument("--path", type=Path, required=True, help="the folder of the corpora")
+    parser.add_argument("--quick", action="store_true", help="forty dialogues only")
+    parser.add_argument("--data", default=os.environ.get("QUEEN_DATA"), metavar="FOLDER")
     parser.add_argument("--bundle", default="en", help="an embedded bundle or a directory")
-    parser.add_argument("--limit", type=int, help="so many dialogues only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     arguments = parser.parse_args()
-    chosen = list(dialogues(load("task", arguments.path, "eval")))[: arguments.limit]
+    if arguments.data is None:
+        parser.error("the corpora are needed: give --data, or set QUEEN_DATA")
+    chosen = list(dialogues(load("task", Path(arguments.data), "eval")))
+    if arguments.quick:
+        chosen = chosen[:40]
     examples = [turn for turns in chosen for turn in turns]
     found: dict[str, tuple[float, float]] = {}
-    with Rewriter(arguments.bundle) as rewriter:
+    with Rewriter(arguments.bundle, threads=1) as rewriter:
         given = [rewriter.rewrite(turn.history, turn.utterance).text for turn in examples]
         found["published protocol"] = em(given, examples)
         for record in ("original", "rewritten"):

@@ -64,6 +64,14 @@ class Caller:
         """How long the caller still waits; None for ever."""
         return None if self.deadline is None else self.deadline - time.monotonic()
 
+    def with_bounds(self, session: str | None, timeout: float | None) -> Caller:
+        """Return the caller with what is given; of two deadlines the earlier one holds."""
+        deadline = self.deadline
+        if timeout is not None:
+            ends = time.monotonic() + timeout
+            deadline = ends if deadline is None else min(deadline, ends)
+        return Caller(session or self.session, deadline)
+
 
 CALLER: ContextVar[Caller] = ContextVar("queen_sdk.caller", default=Caller())  # noqa: B039
 """The caller of the call that is being made; set around it, as the signature has no room."""
@@ -75,10 +83,7 @@ def calling(session: str | None = None, timeout: float | None = None) -> Iterato
 
     Of two deadlines the earlier one holds.
     """
-    outer = CALLER.get()
-    ends = [outer.deadline, None if timeout is None else time.monotonic() + timeout]
-    deadline = min((end for end in ends if end is not None), default=None)
-    token = CALLER.set(Caller(session or outer.session, deadline))
+    token = CALLER.set(CALLER.get().with_bounds(session, timeout))
     try:
         yield
     finally:
@@ -109,7 +114,11 @@ async def in_thread(call: Callable[[], _T]) -> _T:
 
 
 def _keywords(options: CallOptions) -> dict[str, Any]:
-    return attrs.asdict(options, recurse=False)
+    return {
+        "threshold": options.threshold,
+        "min_confidence": options.min_confidence,
+        "protect": options.protect,
+    }
 
 
 def untouched(utterance: str, reason: SkipReason) -> RewriteResult:

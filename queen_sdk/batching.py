@@ -11,13 +11,12 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import TracebackType
 
-from queen_sdk.asking import CALLER, Rewrites, calling, in_thread
+from queen_sdk.answers import LoopAnswer, Mailbox, ThreadAnswer
+from queen_sdk.asking import CALLER, Rewrites, in_thread
 from queen_sdk.cache import ResultCache, dialogue_digest
 from queen_sdk.dialogue import HistoryItem, read_history, read_utterance
-from queen_sdk.errors import DeadlineError
 from queen_sdk.options import CallOptions, at_least_one, positive_seconds
 from queen_sdk.runtime import CUDA, available_providers
 from queen_sdk.values import RewriteResult
@@ -73,6 +72,7 @@ class MicroBatcher:
 
     def _start_afresh(self) -> None:
         self._queue = FairQueue(self._max_queue)
+        self._mailbox: Mailbox | None = None
         self._threads: list[threading.Thread] = []
         self._starting = threading.Lock()
 
@@ -109,17 +109,15 @@ class MicroBatcher:
             ClosedError: The micro-batcher or its rewriter was closed.
         """
         options = CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
-        job = self._job(history, utterance, options, session, timeout)
+        answer = ThreadAnswer()
+        job = self._job(history, utterance, options, answer, session, timeout)
         known = self._submit(job)
         if known is not None:
             return known
         try:
-            return job.future.result(_seconds_until(job.deadline))
-        except FutureTimeoutError as error:
-            job.future.cancel()
-            if isinstance(error, DeadlineError):
-                raise
-            raise DeadlineError("not done in time") from error
+            return answer.wait(job.deadline)
+        finally:
+            job.wanted = False
 
     async def arewrite(
         self,
@@ -136,21 +134,19 @@ class MicroBatcher:
         import asyncio  # whoever awaits has paid for this import; others need not
 
         options = CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
-        job = self._job(history, utterance, options, session, timeout)
+        loop = asyncio.get_running_loop()
+        mailbox = self._mailbox
+        if mailbox is None or mailbox.loop is not loop:  # one is kept: most programs have one loop
+            mailbox = self._mailbox = Mailbox(loop)
+        answer = LoopAnswer(mailbox)
+        job = self._job(history, utterance, options, answer, session, timeout)
         known = self._submit(job)
         if known is not None:
             return known
-        waited = asyncio.wrap_future(job.future)
         try:
-            # Not wait_for: until Python 3.12 a cancellation got lost in it now and then.
-            await asyncio.wait((waited,), timeout=_seconds_until(job.deadline))
+            return await answer.wait(job.deadline)
         finally:
-            if not waited.done():
-                job.future.cancel()
-                waited.cancel()
-        if waited.cancelled():
-            raise DeadlineError("not done in time")
-        return waited.result()
+            job.wanted = False
 
     def close(self, timeout: float = 10.0) -> None:
         """Take no more calls and finish those that wait; fail what is left after `timeout`."""
@@ -196,6 +192,7 @@ class MicroBatcher:
         history: Sequence[HistoryItem],
         utterance: str,
         options: CallOptions,
+        answer: ThreadAnswer | LoopAnswer,
         session: str | None,
         timeout: float | None,
     ) -> Job:
@@ -203,10 +200,9 @@ class MicroBatcher:
         read_utterance(utterance)
         if timeout is not None:
             positive_seconds("timeout", timeout)
-        with calling(session, timeout):
-            caller = CALLER.get()
+        caller = CALLER.get().with_bounds(session, timeout)
         lane = object() if caller.session is None else caller.session
-        return Job(turns, utterance, options, lane, caller.deadline)
+        return Job(turns, utterance, options, answer.deliver, lane, caller.deadline)
 
     def _submit(self, job: Job) -> RewriteResult | None:
         """Return the result if it is known, else let the job wait."""
@@ -249,10 +245,6 @@ def _cores() -> int:
 def _on_gpu(rewriter: Rewrites) -> bool:
     # Asking a rewriter for its provider may load a model: only where the answer can be CUDA.
     return CUDA in available_providers() and getattr(rewriter, "provider", None) == CUDA
-
-
-def _seconds_until(deadline: float | None) -> float | None:
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
 
 
 def _after_fork() -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from queen_sdk.forking import survives_fork
 from queen_sdk.options import at_least_one, positive_seconds
 
 
@@ -27,6 +28,7 @@ class CircuitBreaker:
         self._failures = 0
         self._opened: float | None = None
         self._trying = False
+        survives_fork(self)
 
     @property
     def open(self) -> bool:

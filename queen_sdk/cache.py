@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from queen_sdk.forking import survives_fork
 from queen_sdk.options import CallOptions, at_least_one
 from queen_sdk.values import RewriteResult, Turn
 
@@ -22,6 +23,7 @@ class ResultCache:
         self._max_results = at_least_one("max_results", max_results)
         self._results: OrderedDict[bytes, RewriteResult] = OrderedDict()
         self._lock = threading.Lock()
+        survives_fork(self)
 
     def get(self, digest: bytes) -> RewriteResult | None:
         """Return the result kept under `digest`."""

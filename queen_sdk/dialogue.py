@@ -28,6 +28,8 @@ _ROLES: dict[str, Role] = {
     "function": "tool",
 }
 
+_OWN_ROLES = frozenset(_ROLES.values())
+
 _COLON = r"(?!(?<=\d):\d|://)[:：]"
 """Not that of a time or an address."""
 _TAG = re.compile(rf"\s*(?P<name>[^\W\d_][\w .\-]{{0,23}}?)\s{{0,2}}{_COLON}\s*(?=\S)")
@@ -69,6 +71,8 @@ def _read_turn(item: object, index: int) -> Turn:
     if isinstance(item, str):
         return Turn(item)
     if isinstance(item, Turn):
+        if item.role in _OWN_ROLES and isinstance(item.text, str):
+            return item
         return Turn(_text(item.text, index), role=_role(item.role, index))
     if isinstance(item, Mapping):
         if "role" not in item or "content" not in item:

@@ -20,7 +20,7 @@ from queen_sdk.breaker import CircuitBreaker
 from queen_sdk.dialogue import HistoryItem, read_history, read_utterance, spoken_turns
 from queen_sdk.errors import DeadlineError, QueueFullError, StoreError, UsageError
 from queen_sdk.options import CallOptions
-from queen_sdk.policy import Before, Mode, Policy
+from queen_sdk.policy import Before, Mode, Policy, checked_policy
 from queen_sdk.session import Recorded, Session
 from queen_sdk.stores import Store
 from queen_sdk.telemetry import Event, LogLine, Observer, installed_observers
@@ -144,8 +144,8 @@ class Middleware:
 
     def message(self, result: RewriteResult, *, mode: Mode | None = None) -> str:
         """Return the words that the bot is given; a search always gets `result.text`."""
-        replace = (mode or self.policy.mode) == "replace"
-        return result.text if replace else result.original
+        policy = self.policy if mode is None else Policy(mode=mode)  # which checks it
+        return result.text if policy.mode == "replace" else result.original
 
     def session(
         self,
@@ -156,7 +156,10 @@ class Middleware:
         max_tokens: int = 1024,
         record: Recorded = "original",
     ) -> Session:
-        """Return a session that goes through this middleware, and on without a failing store."""
+        """Return a session that goes through this middleware, and on without a failing store.
+
+        A turn that could not be recorded is marked so: `result.unrecorded`.
+        """
         return Session(
             self,
             id,
@@ -165,6 +168,7 @@ class Middleware:
             max_tokens=max_tokens,
             record=record,
             on_store_error=self._store_failed,
+            on_skip=self._skipped,
         )
 
     def close(self) -> None:
@@ -199,10 +203,10 @@ class Middleware:
         started, clock = time.time(), time.perf_counter()
         turns = read_history(history)
         read_utterance(utterance)
-        policy = (policy or self.policy).with_options(extra)
+        policy = (self.policy if policy is None else checked_policy(policy)).with_options(extra)
         if self._before is not None:
             try:
-                policy = self._before(turns, utterance, policy)
+                policy = checked_policy(self._before(turns, utterance, policy))
             except Exception as error:
                 _LOG.warning("the hook before a call failed: %s", type(error).__name__)
         return _Call(turns, utterance, policy, started, clock, self._skip(turns, utterance, policy))
@@ -251,6 +255,14 @@ class Middleware:
         for hook in (*hooks, self._after) if self._after else hooks:
             _guarded(hook, event)
         return result
+
+    def _skipped(
+        self, result: RewriteResult, turns: Sequence[Turn], error: Exception | None
+    ) -> None:
+        """Tell of an utterance that a session passed on by itself."""
+        now, clock = time.time(), time.perf_counter()
+        call = _Call(tuple(turns), result.original, self.policy, now, clock, result.skip_reason)
+        self._end(call, result, error)
 
     def _store_failed(self, error: StoreError) -> None:
         for observer in self._observers:

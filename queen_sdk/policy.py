@@ -61,3 +61,14 @@ class Policy:
 
 Before: TypeAlias = Callable[[Sequence[Turn], str, Policy], Policy]
 """Sees a call before it is made, and returns the policy for it."""
+
+
+def checked_policy(policy: object) -> Policy:
+    """Return a policy.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+    """
+    if not isinstance(policy, Policy):
+        raise InvalidArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
+    return policy

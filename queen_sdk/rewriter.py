@@ -6,30 +6,28 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from queen_sdk.bundle import embedded_bundles, load_bundle
+from queen_sdk.bundle import load_bundle
 from queen_sdk.bundle.files import Precision
+from queen_sdk.calls import Call, Dialogue, read_dialogues
+from queen_sdk.choosing import Models
 from queen_sdk.decoding import Decoder, Scores, decode
-from queen_sdk.dialogue import HistoryItem, read_history, read_utterance
-from queen_sdk.errors import ClosedError, InvalidArgumentError, UnknownBundleError
-from queen_sdk.language import detect_language
+from queen_sdk.dialogue import HistoryItem
+from queen_sdk.errors import UnknownBundleError
 from queen_sdk.model import Model
 from queen_sdk.options import CallOptions, at_least_one
 from queen_sdk.pipeline import Prepared, Skipped
 from queen_sdk.rows import Row
-from queen_sdk.values import RewriteResult, SkipReason, Token, Turn
+from queen_sdk.values import RewriteResult, Token
 
 if TYPE_CHECKING:
     from queen_sdk.batching import MicroBatcher
     from queen_sdk.session import Recorded, Session
     from queen_sdk.stores import Store
-
-Dialogue: TypeAlias = tuple[Sequence[HistoryItem], str]
-"""A history and the utterance that follows it."""
 
 
 @attrs.frozen(eq=False)
@@ -85,16 +83,8 @@ class Rewriter:
         self._providers = providers
         self._threads = threads
         self._decoder = decoder
-        self._models: dict[str, Model] | None = {}
-        self._only: Model | None = None
         self._batcher: MicroBatcher | None = None
-        if bundle is not None:
-            self._only = self._open(bundle)
-        elif not embedded_bundles():
-            raise UnknownBundleError(
-                "no bundle comes with this installation; install queen-sdk again, "
-                "or give the directory of a bundle"
-            )
+        self._models = Models(bundle, self._open)
 
     @classmethod
     def from_pretrained(
@@ -124,31 +114,13 @@ class Rewriter:
             decoder=self._decoder,
         )
 
-    def _model(self, language: str) -> Model | None:
-        """Return the model for a language, loading it if need be; None if there is none."""
-        models = self._models
-        if models is None:
-            raise ClosedError("this rewriter was closed; make a new one")
-        if self._only is not None:
-            return self._only if language in self._only.manifest.languages else None
-        if language not in models and language in embedded_bundles():
-            # Two threads may load at once; one of the two is kept. A lock could outlive a fork.
-            fresh = self._open(language)
-            if models.setdefault(language, fresh) is not fresh or self._models is None:
-                fresh.scorer.close()
-        return models.get(language)
-
     @property
     def provider(self) -> str:
         """The execution provider that is really active, such as CPUExecutionProvider."""
         return self._some_model().scorer.provider
 
     def _some_model(self) -> Model:
-        model = self._only or next(iter((self._models or {}).values()), None)
-        model = model or self._model(embedded_bundles()[0])
-        if model is None or self._models is None:
-            raise ClosedError("this rewriter was closed; make a new one")
-        return model
+        return self._models.some()
 
     def warm_up(self, *languages: str) -> None:
         """Load the models for `languages` (all there are, if none is named) and run each once.
@@ -156,9 +128,9 @@ class Rewriter:
         Raises:
             UnknownBundleError: There is no bundle for one of the languages.
         """
-        known = self._only.manifest.languages if self._only else embedded_bundles()
+        known = self._models.languages
         for language in languages or known:
-            model = self._model(language)
+            model = self._models.get(language)
             if model is None:
                 raise UnknownBundleError(
                     f"no bundle for the language {language!r}; there are: {', '.join(known)}"
@@ -206,12 +178,7 @@ class Rewriter:
         """Rewrite several utterances; each result equals that of its own `rewrite` call."""
         options = CallOptions(threshold=threshold, min_confidence=min_confidence, protect=protect)
         at_least_one("batch_size", batch_size)
-        if isinstance(dialogues, (str, bytes)) or not isinstance(dialogues, Sequence):
-            raise InvalidArgumentError(
-                "dialogues must be a sequence of (history, utterance) pairs, "
-                f"got {type(dialogues).__name__}; rewrite_many takes any iterable"
-            )
-        calls = [_Call.read(dialogue) for dialogue in dialogues]
+        calls = read_dialogues(dialogues)
         results: dict[int, RewriteResult] = {}
         waiting: dict[Model, list[tuple[int, Prepared]]] = {}
         for k, call in enumerate(calls):
@@ -308,7 +275,7 @@ class Rewriter:
     ) -> Explanation:
         """Rewrite one utterance and return the scores behind it; empty ones if it was skipped."""
         options = CallOptions(threshold=threshold, protect=protect)
-        call = _Call.read((history, utterance))
+        call = Call.read((history, utterance))
         prepared = self._prepare(call)
         if isinstance(prepared, RewriteResult):
             return Explanation(prepared)
@@ -323,14 +290,13 @@ class Rewriter:
             scores=scored.scores,
         )
 
-    def _prepare(self, call: _Call) -> tuple[Model, Prepared] | RewriteResult:
-        if self._models is None:
-            raise ClosedError("this rewriter was closed; make a new one")
+    def _prepare(self, call: Call) -> tuple[Model, Prepared] | RewriteResult:
+        self._models.still_open()
         if not call.utterance.strip():
             return call.untouched("empty_utterance")
         if not call.turns:
             return call.untouched("no_history")
-        model = self._model(call.language)
+        model = self._models.get(call.language)
         if model is None:
             return call.untouched("unsupported_language")
         prepared = model.pipeline.prepare(call.turns, call.utterance)
@@ -342,11 +308,7 @@ class Rewriter:
         """Free the models; calls that are under way finish, later ones raise ClosedError."""
         if self._batcher is not None:
             self._batcher.close()
-        models, self._models = self._models, None
-        for model in list((models or {}).values()):  # another thread may be adding one
-            model.scorer.close()
-        if self._only is not None:
-            self._only.scorer.close()
+        self._models.close()
 
     def __enter__(self) -> Rewriter:
         """Return the rewriter; leaving the block closes it."""
@@ -360,28 +322,3 @@ class Rewriter:
     ) -> None:
         """Close the rewriter."""
         self.close()
-
-
-@attrs.frozen
-class _Call:
-    """One dialogue, read and checked."""
-
-    turns: tuple[Turn, ...]
-    utterance: str
-    language: str
-
-    @classmethod
-    def read(cls, dialogue: Dialogue) -> _Call:
-        if not isinstance(dialogue, Sequence) or isinstance(dialogue, str) or len(dialogue) != 2:
-            raise InvalidArgumentError(
-                f"a dialogue must be a pair of history and utterance, got {dialogue!r:.80}"
-            )
-        turns = read_history(dialogue[0])
-        utterance = read_utterance(dialogue[1])
-        spoken = [turn.text for turn in turns if turn.role in ("user", "assistant")]
-        return cls(turns, utterance, detect_language(spoken, utterance))
-
-    def untouched(self, reason: SkipReason) -> RewriteResult:
-        return RewriteResult(
-            self.utterance, original=self.utterance, skip_reason=reason, language=self.language
-        )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
+
+import attrs
 
 from queen_sdk.asking import Rewrites, aask, ask, calling, in_thread, untouched
 from queen_sdk.dialogue import read_history, read_utterance
@@ -16,6 +18,9 @@ from queen_sdk.values import RewriteResult, Turn
 
 Recorded = Literal["original", "rewritten"]
 """Which words of the user become history."""
+
+OnSkip: TypeAlias = Callable[[RewriteResult, Sequence[Turn], Exception | None], None]
+"""Takes the result, the history as far as it is known, and what went wrong, if anything did."""
 
 _T = TypeVar("_T")
 
@@ -36,6 +41,7 @@ class Session:
         max_tokens: int = 1024,
         record: Recorded = "original",
         on_store_error: Callable[[StoreError], None] | None = None,
+        on_skip: OnSkip | None = None,
     ) -> None:
         """Name the dialogue and say where it is kept.
 
@@ -50,6 +56,7 @@ class Session:
                 rewrites drift, so it is the own words unless told otherwise.
             on_store_error: Is told when the store fails, and the dialogue goes on without it; None
                 to have the error raised.
+            on_skip: Is told of every utterance that is passed on without asking the rewriter.
 
         Raises:
             InvalidArgumentError: An argument is of the wrong type or out of range.
@@ -65,6 +72,7 @@ class Session:
         self._max_tokens = at_least_one("max_tokens", max_tokens)
         self._record: Recorded = record
         self._on_store_error = on_store_error
+        self._on_skip = on_skip
 
     @property
     def history(self) -> list[Turn]:
@@ -83,7 +91,7 @@ class Session:
     ) -> RewriteResult:
         """Rewrite what the user said now, and record it.
 
-        If this raises, nothing was recorded.
+        If this raises, nothing was recorded; nor if the result is `unrecorded`.
 
         Args:
             utterance: What the user said.
@@ -105,16 +113,21 @@ class Session:
             records = self._store.load(self.id)
         except StoreError as error:
             return self._without_store(error, utterance)
-        result = untouched(utterance, "disabled")
-        if enabled:
-            with calling(self.id):
-                result = ask(self._rewriter, self._before(records, key), utterance, options)
-        self._keep(result, key)
-        return result
+        turns = self._before(records, key)
+        with calling(self.id):
+            if enabled:
+                result = ask(self._rewriter, turns, utterance, options)
+            else:
+                result = self._skip(untouched(utterance, "disabled"), turns)
+        return self._keep(result, key)
 
     def add(self, text: str, *, role: str = "assistant", key: str | None = None) -> bool:
-        """Record a turn that needs no rewrite, such as the bot's; False if its key is known."""
-        return self._append(self._read(text, role), key)
+        """Record a turn that needs no rewrite, such as the bot's.
+
+        False if it was not recorded: its key is known, or the store failed and `on_store_error`
+        was told.
+        """
+        return self._add(self._read(text, role), key)
 
     def reset(self) -> None:
         """Delete the dialogue from the store."""
@@ -138,17 +151,18 @@ class Session:
             records = await self._wait(lambda: self._store.load(self.id))
         except StoreError as error:
             return self._without_store(error, utterance)
-        result = untouched(utterance, "disabled")
-        if enabled:
-            with calling(self.id):
-                result = await aask(self._rewriter, self._before(records, key), utterance, options)
-        await self._wait(lambda: self._keep(result, key))
-        return result
+        turns = self._before(records, key)
+        with calling(self.id):
+            if enabled:
+                result = await aask(self._rewriter, turns, utterance, options)
+            else:
+                result = self._skip(untouched(utterance, "disabled"), turns)
+        return await self._wait(lambda: self._keep(result, key))
 
     async def aadd(self, text: str, *, role: str = "assistant", key: str | None = None) -> bool:
         """Do what `add` does, without blocking the event loop."""
         turn = self._read(text, role)
-        return await self._wait(lambda: self._append(turn, key))
+        return await self._wait(lambda: self._add(turn, key))
 
     async def areset(self) -> None:
         """Do what `reset` does, without blocking the event loop."""
@@ -184,19 +198,39 @@ class Session:
         if self._on_store_error is None:
             raise error
         self._on_store_error(error)
-        return untouched(utterance, "error")
+        result = attrs.evolve(untouched(utterance, "error"), unrecorded=True)
+        with calling(self.id):
+            return self._skip(result, (), error)
 
-    def _keep(self, result: RewriteResult, key: str | None) -> None:
+    def _skip(
+        self, result: RewriteResult, turns: Sequence[Turn], error: Exception | None = None
+    ) -> RewriteResult:
+        if self._on_skip is not None:
+            self._on_skip(result, turns, error)
+        return result
+
+    def _keep(self, result: RewriteResult, key: str | None) -> RewriteResult:
         """Record the user's turn; a blank one is not worth a place in the window."""
         text = result.text if self._record == "rewritten" else result.original
         if not text.strip():
-            return
+            return result
         try:
             self._append(Turn(text), key)
         except StoreError as error:
             if self._on_store_error is None:
                 raise
             self._on_store_error(error)
+            return attrs.evolve(result, unrecorded=True)
+        return result
+
+    def _add(self, turn: Turn, key: str | None) -> bool:
+        try:
+            return self._append(turn, key)
+        except StoreError as error:
+            if self._on_store_error is None:
+                raise
+            self._on_store_error(error)
+            return False
 
     def _append(self, turn: Turn, key: str | None) -> bool:
         record = Record(turn, key=checked_key(key))

@@ -136,6 +136,8 @@ class RewriteResult:
     """Language found for the dialogue, or that of the bundle that was asked for."""
     model: str | None = attrs.field(default=None, kw_only=True)
     """Name and version of the bundle that was asked; None if none was."""
+    unrecorded: bool = attrs.field(default=False, kw_only=True)
+    """Whether the turn is missing from its session, because the store failed; send it again."""
     timings: Timings = attrs.field(factory=Timings, kw_only=True, eq=False)
     """Where the time went. Not part of equality."""
 

@@ -5,43 +5,43 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Hashable
-from concurrent.futures import Future
+from collections.abc import Callable, Hashable
 
 import attrs
 
+from queen_sdk.answers import Outcome
 from queen_sdk.errors import ClosedError, DeadlineError, QueueFullError
 from queen_sdk.options import CallOptions
-from queen_sdk.values import RewriteResult, Turn
+from queen_sdk.values import Turn
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Job:
     """An utterance that waits for its rewrite."""
 
     turns: tuple[Turn, ...]
     utterance: str
     options: CallOptions
+    deliver: Callable[[Outcome], None]
+    """Takes the outcome; called at most once, from any thread."""
     lane: Hashable = attrs.field(factory=object)
     """Jobs of one lane follow each other; lanes take turns."""
     deadline: float | None = None
     """A time of `time.monotonic`, after which nobody waits for the result."""
-    future: Future[RewriteResult] = attrs.field(factory=Future)
-
-    def begin(self) -> bool:
-        """Say whether the job is still wanted; from now on it cannot be cancelled."""
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        if not self.future.set_running_or_notify_cancel():
-            return False
-        if late:
-            self.future.set_exception(DeadlineError("the deadline passed while the call waited"))
-        return not late
+    wanted: bool = True
+    """False when the caller has gone: then it need not run, and nothing is delivered."""
 
     @property
-    def stale(self) -> bool:
-        """Whether nobody waits for it any more."""
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        return late or self.future.cancelled()
+    def late(self) -> bool:
+        """Whether its deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def begin(self) -> bool:
+        """Say whether the job is to be run; tell a caller whose deadline has passed."""
+        if self.wanted and self.late:
+            self.deliver(DeadlineError("the deadline passed while the call waited"))
+            return False
+        return self.wanted
 
 
 class FairQueue:
@@ -110,8 +110,8 @@ class FairQueue:
         with self._changed:
             while self._size:
                 job = self._pop()
-                if job.future.set_running_or_notify_cancel():
-                    job.future.set_exception(ClosedError("closed before the call's turn came"))
+                if job.wanted:
+                    job.deliver(ClosedError("closed before the call's turn came"))
 
     def _full(self, lane: Hashable) -> bool:
         return self._size >= self._max_jobs or len(self._lanes.get(lane, ())) >= self._max_in_lane
@@ -126,7 +126,7 @@ class FairQueue:
 
     def _drop_stale(self) -> None:
         for lane, jobs in list(self._lanes.items()):
-            for job in [job for job in jobs if job.stale]:
+            for job in [job for job in jobs if job.late or not job.wanted]:
                 jobs.remove(job)
                 self._size -= 1
                 job.begin()

@@ -59,7 +59,7 @@ def _run_alone(job: Job, rewriter: Rewrites, cache: ResultCache | None) -> None:
     try:
         result = ask(rewriter, job.turns, job.utterance, job.options)
     except BaseException as error:
-        job.future.set_exception(error)
+        job.deliver(error)
     else:
         _finish(job, result, cache)
 
@@ -67,4 +67,4 @@ def _run_alone(job: Job, rewriter: Rewrites, cache: ResultCache | None) -> None:
 def _finish(job: Job, result: RewriteResult, cache: ResultCache | None) -> None:
     if cache is not None:
         result = cache.add(dialogue_digest(job.turns, job.utterance, job.options), result)
-    job.future.set_result(result)
+    job.deliver(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,6 +20,18 @@ from queen_sdk.bundle import read_manifest, write_manifest
 hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None)
 hypothesis.settings.register_profile("quick", max_examples=200, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+_TRAIN = ("torch", "transformers", "optimum")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the extra `train` where it is not installed."""
+    if item.get_closest_marker("train"):
+        absent = [name for name in _TRAIN if importlib.util.find_spec(name) is None]
+        if absent:
+            pytest.skip(f"{', '.join(absent)} not installed; pip install 'queen-sdk[train]'")
 
 
 @pytest.fixture(scope="session")

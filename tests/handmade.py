@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,6 +15,14 @@ from queen_sdk.tokenization import tokenize
 from queen_sdk.values import Edit, EditKind
 
 EXTRA_WORDS = ExtraWords(("of", "about"), ("'s",))
+
+HISTORY = [
+    "Smith needs to find an expensive restaurant nearby.",
+    "Does Smith care about the type of cuisine?",
+]
+UTTERANCE = "No, he does not care."
+REWRITTEN = "No, Smith does not care."
+"""What the tiny bundle makes of it."""
 
 Cell = tuple[EditKind, str | int, int]
 """Operation, row (by its text or index), column."""
@@ -79,3 +88,11 @@ def processor_seconds(work: Callable[[], object]) -> float:
         work()
         best = min(best, time.thread_time() - started)
     return best
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text in lower case; a token such as don't counts as its parts."""
+    found: set[str] = set()
+    for token in tokenize(text):
+        found.update(re.split(r"[\W_]+", token.text.casefold()))
+    return found - {""}

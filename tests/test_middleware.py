@@ -300,11 +300,40 @@ class TestSessions:
         assert store._connection is not None
         store._connection.execute("PRAGMA max_page_count = 1")
         for k in range(3):
-            assert session.rewrite("x" * 9000 + str(k)).changed
+            result = session.rewrite("x" * 9000 + str(k))
+            assert result.changed
+            assert result.unrecorded
         assert [turn.text for turn in session.history] == ["a"]
         failures = [line for line in caplog.messages if line.startswith("store ")]
         assert failures == ['store {"error": "UnavailableStoreError"}'] * 3
         store.close()
+
+    @pytest.mark.parametrize("twin", ["rewrite", "arewrite"])
+    def test_what_a_session_passes_on_by_itself_is_told_too(self, make: Make, twin: str) -> None:
+        seen: list[Event] = []
+        store = MemoryStore()
+        session = make(Policy(timeout=30), after=seen.append).session("anna/1", store=store)
+
+        def rewrite(text: str, enabled: bool) -> RewriteResult:
+            if twin == "arewrite":
+                return asyncio.run(session.arewrite(text, enabled=enabled))
+            return session.rewrite(text, enabled=enabled)
+
+        rewrite("a", True)
+        rewrite("b", False)
+        store.load = broken_load  # type: ignore[method-assign]
+        rewrite("c", True)
+        told = [(one.result.skip_reason, one.turns, one.session, one.failed) for one in seen]
+        assert told == [
+            ("no_history", 0, "anna/1", False),
+            ("disabled", 1, "anna/1", False),
+            ("error", 0, "anna/1", True),
+        ]
+        assert isinstance(seen[2].error, UnavailableStoreError)
+
+
+def broken_load(session: str) -> Any:
+    raise UnavailableStoreError(f"{session} is away")
 
 
 class TestHooks:
@@ -317,6 +346,21 @@ class TestHooks:
         middleware = make(before=before)
         assert ask(middleware, utterance="/help").skip_reason == "disabled"
         assert ask(middleware, utterance="help").changed
+
+    def test_a_hook_before_that_returns_no_policy_does_no_harm(
+        self, make: Make, ask: Ask, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        forgetful: Any = lambda turns, utterance, policy: None  # noqa: E731
+        assert ask(make(before=forgetful)).changed
+        assert "failed: InvalidArgumentError" in caplog.text
+
+    def test_a_policy_and_a_mode_are_what_they_claim(self, make: Make) -> None:
+        middleware = make()
+        wrong: Any = {"enabled": False}
+        with pytest.raises(InvalidArgumentError, match="must be a Policy, got dict"):
+            middleware.rewrite(HISTORY, UTTERANCE, policy=wrong)
+        with pytest.raises(InvalidArgumentError, match="mode must be one of"):
+            middleware.message(middleware.rewrite(HISTORY, UTTERANCE), mode=wrong)
 
     def test_the_hook_after_sees_the_event(self, make: Make, ask: Ask) -> None:
         seen: list[Event] = []

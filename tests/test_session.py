@@ -183,27 +183,36 @@ class TestStoreFailures:
             session.rewrite("a")
         with pytest.raises(UnavailableStoreError):
             asyncio.run(session.arewrite("a"))
+        if call == "append":
+            with pytest.raises(UnavailableStoreError):
+                session.add("a")
 
     @pytest.mark.parametrize("twin", ["sync", "async"])
     def test_or_the_dialogue_goes_on(self, fake: FakeRewriter, twin: str) -> None:
         store, seen = BrokenStore(), list[StoreError]()
         session = session_of(fake, store, on_store_error=seen.append)
 
-        def rewrite(text: str) -> tuple[str, str | None]:
+        def rewrite(text: str) -> tuple[str, str | None, bool]:
             if twin == "async":
                 result = asyncio.run(session.arewrite(text))
             else:
                 result = session.rewrite(text)
-            return result.text, result.skip_reason
+            return result.text, result.skip_reason, result.unrecorded
 
-        assert rewrite("a") == ("a", "no_history")
+        def add(text: str) -> bool:
+            return asyncio.run(session.aadd(text)) if twin == "async" else session.add(text)
+
+        assert rewrite("a") == ("a", "no_history", False)
         store.broken = {"append"}
-        assert rewrite("b") == ("b a", None)
+        assert rewrite("b") == ("b a", None, True)
+        assert not add("B")
         store.broken = {"load"}
-        assert rewrite("c") == ("c", "error")
+        assert rewrite("c") == ("c", "error", True)
         store.broken = set()
-        assert rewrite("d") == ("d a", None)
-        assert len(seen) == 2
+        assert rewrite("d") == ("d a", None, False)
+        assert add("D")
+        assert [turn.text for turn in session.history] == ["a", "d", "D"]
+        assert len(seen) == 3
 
 
 class TestMisuse:

@@ -7,14 +7,32 @@ import time
 
 import pytest
 
+from queen_sdk.answers import Outcome
 from queen_sdk.errors import ClosedError, DeadlineError, QueueFullError
 from queen_sdk.options import CallOptions
 from queen_sdk.waiting import FairQueue, Job
 
 
-def job(utterance: str, lane: str | None = None, deadline: float | None = None) -> Job:
-    lanes = {} if lane is None else {"lane": lane}
-    return Job((), utterance, CallOptions(), deadline=deadline, **lanes)
+class Waiting(Job):
+    """A job that keeps what is delivered."""
+
+    def __init__(self, utterance: str, lane: str | None, deadline: float | None) -> None:
+        self.outcomes: list[Outcome] = []
+        super().__init__(
+            (),
+            utterance,
+            CallOptions(),
+            self.outcomes.append,
+            lane=lane or object(),
+            deadline=deadline,
+        )
+
+    def failed_with(self, kind: type[Exception]) -> bool:
+        return [type(one) for one in self.outcomes] == [kind]
+
+
+def job(utterance: str, lane: str | None = None, deadline: float | None = None) -> Waiting:
+    return Waiting(utterance, lane, deadline)
 
 
 def taken(queue: FairQueue, count: int) -> str:
@@ -59,10 +77,11 @@ def test_stale_jobs_make_room() -> None:
     cancelled, late = job("a", "1"), job("b", "1", deadline=time.monotonic() - 1)
     for one in (cancelled, late, job("c"), job("d")):
         queue.put(one)
-    assert cancelled.future.cancel()
+    cancelled.wanted = False
     queue.put(job("e"))
     assert len(queue) == 3
-    assert isinstance(late.future.exception(timeout=0), DeadlineError)
+    assert late.failed_with(DeadlineError)
+    assert cancelled.outcomes == []
     assert taken(queue, 3) == "cde"
 
 
@@ -80,8 +99,15 @@ def test_a_batch_waits_for_more_but_not_for_ever() -> None:
 def test_a_job_past_its_deadline_does_not_begin() -> None:
     late = job("a", deadline=time.monotonic() - 1)
     assert not late.begin()
-    assert isinstance(late.future.exception(timeout=0), DeadlineError)
+    assert late.failed_with(DeadlineError)
     assert job("b", deadline=time.monotonic() + 60).begin()
+
+
+def test_a_job_that_nobody_wants_does_not_begin() -> None:
+    cancelled = job("a", deadline=time.monotonic() - 1)
+    cancelled.wanted = False
+    assert not cancelled.begin()
+    assert cancelled.outcomes == []
 
 
 def test_a_closed_queue_is_emptied_and_then_ends() -> None:
@@ -116,8 +142,8 @@ def test_abandoned_jobs_fail() -> None:
     jobs = [job(utterance) for utterance in "abc"]
     for one in jobs:
         queue.put(one)
-    jobs[0].future.cancel()
+    jobs[0].wanted = False
     queue.abandon()
     assert len(queue) == 0
-    for one in jobs[1:]:
-        assert isinstance(one.future.exception(timeout=0), ClosedError)
+    assert jobs[0].outcomes == []
+    assert all(one.failed_with(ClosedError) for one in jobs[1:])

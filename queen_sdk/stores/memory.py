@@ -10,6 +10,7 @@ from typing import ClassVar
 import attrs
 
 from queen_sdk.errors import ClosedError
+from queen_sdk.forking import survives_fork
 from queen_sdk.options import at_least_one
 from queen_sdk.stores.base import (
     DAY,
@@ -70,6 +71,7 @@ class MemoryStore:
         self._dialogues: OrderedDict[str, _Dialogue] | None = OrderedDict()
         self._characters = 0
         self._lock = threading.Lock()
+        survives_fork(self)
 
     def load(self, session: str) -> tuple[Record, ...]:
         """Return the kept turns of a session, oldest first."""
