@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "session",
         "stores.*",
         "telemetry",
+        "testing",
         "waiting",
         "working",
     ),
