@@ -8,9 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 import attrs
 
-from queen_sdk import Middleware, Policy
+from queen_sdk import Middleware, Policy, RewriteResult, Turn
 from queen_sdk.asking import Rewrites
-from queen_sdk.errors import MissingExtraError, missing_extra
+from queen_sdk.dialogue import read_history
+from queen_sdk.errors import InvalidArgumentError, MissingExtraError, missing_extra
+from queen_sdk.policy import Mode
 
 
 def require(distribution: str, *, extra: str, at_least: str, below: str) -> None:
@@ -54,6 +56,75 @@ def for_call(middleware: Middleware, policy: Policy | None, *, enabled: bool) ->
     """Return the policy of one call: the adapter's or the middleware's, or that switched off."""
     own = policy or middleware.policy
     return own if enabled else attrs.evolve(own, enabled=False)
+
+
+@attrs.frozen
+class Front:
+    """A rewriter in front of a bot: messages of any framework in, results out."""
+
+    middleware: Middleware
+    policy: Policy | None = None
+
+    @classmethod
+    def around(cls, rewriter: Rewrites, policy: Policy | None) -> Front:
+        """Put a rewriter, or a middleware of the caller's own, in front."""
+        return cls(in_middleware(rewriter, policy), policy)
+
+    def rewrite(
+        self, messages: Sequence[object], utterance: str, *, enabled: bool = True
+    ) -> RewriteResult:
+        """Rewrite what follows the messages, or say by `skip_reason` why not."""
+        policy = for_call(self.middleware, self.policy, enabled=enabled)
+        return self.middleware.rewrite(turns_of(messages), utterance, policy=policy)
+
+    async def arewrite(
+        self, messages: Sequence[object], utterance: str, *, enabled: bool = True
+    ) -> RewriteResult:
+        """Do what `rewrite` does, without blocking the event loop."""
+        policy = for_call(self.middleware, self.policy, enabled=enabled)
+        return await self.middleware.arewrite(turns_of(messages), utterance, policy=policy)
+
+    @property
+    def mode(self) -> Mode:
+        """Whether the bot is given the rewrite (`replace`), or only its search is."""
+        return (self.policy or self.middleware.policy).mode
+
+    def message(self, result: RewriteResult) -> str:
+        """Return the words for the bot: the rewrite, or in `retrieval` mode the user's own."""
+        return self.middleware.message(result, mode=self.mode)
+
+
+def turns_of(messages: Sequence[object]) -> list[Turn]:
+    """Read a history in any form of queen-sdk, or as message objects with a type and a content.
+
+    There is a turn for each message, so that the sources of edits count messages.
+
+    Raises:
+        InvalidArgumentError: It is no history.
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        return list(read_history(messages))  # type: ignore[arg-type]  # raises, and says why
+    return [_turn(message) for message in messages]
+
+
+def _turn(message: object) -> Turn:
+    kind, content = getattr(message, "type", None), getattr(message, "content", None)
+    if isinstance(message, (str, Turn)) or not isinstance(kind, str):
+        return read_history([_with_text(message)])[0]  # type: ignore[list-item]
+    role = getattr(message, "role", kind)
+    try:
+        return read_history([(role, text_of(content))])[0]
+    except InvalidArgumentError:  # a kind of message that nobody says
+        return Turn(text_of(content), role="system")
+
+
+def _with_text(message: object) -> object:
+    """Let the content of a pair or a mapping be plain text."""
+    if isinstance(message, Mapping) and "content" in message:
+        return {**message, "content": text_of(message["content"])}
+    if isinstance(message, (tuple, list)) and len(message) == 2:
+        return message[0], text_of(message[1])
+    return message
 
 
 def text_of(content: object) -> str:
