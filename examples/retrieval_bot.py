@@ -6,10 +6,12 @@ no sense without their history: as they were typed, rewritten, and, as the ceili
 hand. Shown is how often the first answer is the right one.
 
 $ python examples/retrieval_bot.py
-TO BE RUN
+top-1 accuracy  questions  as asked  rewritten  written out by hand  gain
+en                    100      49.0       59.0                 99.0  +10.0
+zh                    100      52.0       74.0                100.0  +22.0
 
-`--show` prints every question, `--chat en` or `--chat zh` lets you talk to the bot, `--engine bm25s`
-searches with bm25s (`pip install bm25s`), and `--bundle DIRECTORY` rewrites with a bundle of yours.
+`--show` prints every question, `--chat en` or `--chat zh` lets you talk to the bot, `--engine
+bm25s` searches with bm25s (`pip install bm25s`), and `--bundle` rewrites with a bundle of yours.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +48,7 @@ def terms(text: str) -> list[str]:
     """Return what is searched for: words, and of Chinese each two neighbouring characters."""
     tokens = tokenize(text.lower(), marks=False)
     found = [token.text for token in tokens if token.text.isascii()]
-    for first, second in zip(tokens, tokens[1:], strict=False):
+    for first, second in pairwise(tokens):
         if first.end == second.start and not (first.text + second.text).isascii():
             found.append(first.text + second.text)
     return found or [token.text for token in tokens]
