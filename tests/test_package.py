@@ -54,6 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "session",
         "stores.*",
         "telemetry",
+        "testing",
         "waiting",
         "working",
     ),
