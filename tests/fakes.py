@@ -6,44 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from queen_sdk.dialogue import HistoryItem, read_history
-from queen_sdk.values import Edit, RewriteResult, Source, Turn
+from queen_sdk.dialogue import HistoryItem
+from queen_sdk.testing import FakeRewriter
+from queen_sdk.values import RewriteResult
 
-Call = tuple[tuple[Turn, ...], str]
-
-
-class FakeRewriter:
-    """Puts the last turn of the history behind the utterance; remembers its calls."""
-
-    def __init__(self, act: Callable[[str], None] = lambda utterance: None) -> None:
-        """Take what to do in every call: raise, wait."""
-        self.act = act
-        self.calls: list[Call] = []
-        self.options: list[tuple[float | None, float, tuple[str, ...]]] = []
-        self.threads: set[int] = set()
-
-    def rewrite(
-        self,
-        history: Sequence[HistoryItem],
-        utterance: str,
-        *,
-        threshold: float | None = None,
-        min_confidence: float = 0.0,
-        protect: Sequence[str] = (),
-    ) -> RewriteResult:
-        turns = read_history(history)
-        self.calls.append((turns, utterance))
-        self.options.append((threshold, min_confidence, tuple(protect)))
-        self.threads.add(threading.get_ident())
-        self.act(utterance)
-        if not turns:
-            return RewriteResult(utterance, original=utterance, skip_reason="no_history")
-        text, end = turns[-1].text, len(utterance)
-        source = Source(len(turns) - 1, start=0, end=len(text), text=text)
-        edit = Edit("insert", start=end, end=end, text=f" {text}", sources=(source,), score=1.0)
-        return RewriteResult(
-            f"{utterance} {text}", original=utterance, edits=(edit,), confidence=0.9
-        )
+__all__ = ["BatchRewriter", "FakeRewriter", "Gate", "fail"]
 
 
 class BatchRewriter(FakeRewriter):

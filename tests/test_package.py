@@ -52,6 +52,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "session",
         "stores.*",
         "telemetry",
+        "testing",
         "waiting",
         "working",
     ),
