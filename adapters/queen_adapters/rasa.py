@@ -30,7 +30,13 @@ from rasa.engine.recipes.default_recipe import DefaultV1Recipe
 from rasa.engine.storage.resource import Resource
 from rasa.engine.storage.storage import ModelStorage
 from rasa.shared.constants import INTENT_MESSAGE_PREFIX
-from rasa.shared.core.events import BotUttered, UserUttered
+from rasa.shared.core.events import (
+    BotUttered,
+    Restarted,
+    SessionStarted,
+    UserUtteranceReverted,
+    UserUttered,
+)
 from rasa.shared.core.trackers import DialogueStateTracker
 from rasa.shared.exceptions import InvalidConfigException
 from rasa.shared.nlu.constants import METADATA, TEXT
@@ -100,15 +106,15 @@ class QueenRewriter(GraphComponent):
         self, messages: list[Message], tracker: DialogueStateTracker | None = None
     ) -> list[Message]:
         """Rewrite the messages; without a tracker, as in tests of the NLU alone, leave them."""
-        history = _history(tracker)
         for message in messages:
             text = message.get(TEXT)
-            if text and not text.startswith(INTENT_MESSAGE_PREFIX):
-                self._rewrite(message, text, history)
+            if isinstance(text, str) and not text.startswith(INTENT_MESSAGE_PREFIX):
+                self._rewrite(message, text, _history(tracker))
         return messages
 
     def _rewrite(self, message: Message, text: str, history: list[Turn]) -> None:
-        enabled = (message.get(METADATA) or {}).get(QUEEN) is not False
+        metadata = message.get(METADATA)
+        enabled = not isinstance(metadata, Mapping) or metadata.get(QUEEN) is not False
         policy = for_call(self._middleware, None, enabled=enabled)
         result = self._middleware.rewrite(history, text, policy=policy)
         fields = result.to_dict()
@@ -120,12 +126,15 @@ class QueenRewriter(GraphComponent):
 
 def _history(tracker: DialogueStateTracker | None) -> list[Turn]:
     """Return what was said in this session of this conversation, without commands."""
-    events = [] if tracker is None else tracker.applied_events()
-    turns = [
-        Turn(event.text, role="assistant" if isinstance(event, BotUttered) else "user")
-        for event in events
-        if isinstance(event, (BotUttered, UserUttered)) and event.text
-    ]
+    turns: list[Turn] = []  # not tracker.applied_events(): that leaves out what forms asked
+    for event in () if tracker is None else tracker.events:
+        if isinstance(event, (Restarted, SessionStarted)):
+            turns.clear()
+        elif isinstance(event, UserUtteranceReverted):
+            del turns[max((k for k, turn in enumerate(turns) if turn.role == "user"), default=0) :]
+        elif isinstance(event, (BotUttered, UserUttered)) and event.text:
+            role = "user" if isinstance(event, UserUttered) else "assistant"
+            turns.append(Turn(event.text, role=role))
     return [turn for turn in turns if not turn.text.startswith(INTENT_MESSAGE_PREFIX)]
 
 
@@ -135,14 +144,6 @@ def _policy(config: Mapping[str, Any], known: Mapping[str, Any]) -> Policy:
             raise QueenError(f"there is no setting {name!r}; there are: {', '.join(known)}")
     if not isinstance(config["enabled"], bool):
         raise QueenError(f"enabled must be true or false, got {config['enabled']!r}")
-    return Policy(
-        enabled=config["enabled"],
-        mode=config["mode"],
-        timeout=config["timeout"],
-        max_history=config["max_history"],
-        options=CallOptions(
-            threshold=config["threshold"],
-            min_confidence=config["min_confidence"],
-            protect=config["protect"],
-        ),
-    )
+    options = {name: config[name] for name in ("threshold", "min_confidence", "protect")}
+    rest = {name: config[name] for name in ("enabled", "mode", "timeout", "max_history")}
+    return Policy(options=CallOptions(**options), **rest)

@@ -20,6 +20,8 @@ from rasa.engine.graph import ExecutionContext, GraphSchema
 from rasa.engine.recipes.default_recipe import DefaultV1Recipe
 from rasa.model_training import train
 from rasa.shared.core.events import (
+    ActionExecuted,
+    ActiveLoop,
     BotUttered,
     Event,
     Restarted,
@@ -279,7 +281,7 @@ def _component(**settings: Any) -> QueenRewriter:
     return kind.create(config, None, None, context)
 
 
-def _processed(component: QueenRewriter, text: str | None, tracker: Any, **data: Any) -> Message:
+def _processed(component: QueenRewriter, text: Any, tracker: Any, **data: Any) -> Message:
     messages = component.process([Message({"text": text, **data})], tracker)
     return messages[0]
 
@@ -331,8 +333,8 @@ class TestComponent:
         tracker = _tracker("a", [Turn("/restart stops", role="assistant")])
         assert _processed(_component(), "now?", tracker).get("text") == "now?"
 
-    @pytest.mark.parametrize("text", ["", None])
-    def test_messages_without_text_pass(self, fake: FakeRewriter, text: str | None) -> None:
+    @pytest.mark.parametrize("text", ["", None, 17])
+    def test_messages_without_text_pass(self, fake: FakeRewriter, text: Any) -> None:
         assert _processed(_component(), text, _tracker("a", [Turn("June?")])).get("text") == text
 
     def test_without_a_tracker_nothing_is_done(self, fake: FakeRewriter) -> None:
@@ -355,12 +357,19 @@ class TestComponent:
         tracker = DialogueStateTracker.from_events("a", events)
         assert _processed(_component(), "July?", tracker).get("text") == "July? Fine."
 
+    def test_what_was_said_in_a_form_is_history(self, fake: FakeRewriter) -> None:
+        asked = [ActionExecuted("trip_form"), ActiveLoop("trip_form"), BotUttered("When?")]
+        again = [UserUttered("in May"), ActionExecuted("trip_form"), BotUttered("Where to?")]
+        tracker = DialogueStateTracker.from_events("a", [UserUttered("hi"), *asked, *again])
+        assert _processed(_component(), "July?", tracker).get("text") == "July? Where to?"
+        assert [turn.text for turn in fake.calls[0][0]] == ["hi", "When?", "in May", "Where to?"]
+
     def test_pictures_of_the_bot_are_no_history(self, fake: FakeRewriter) -> None:
         events = [UserUttered("May?"), BotUttered(None, {"image": "a.png"})]
         tracker = DialogueStateTracker.from_events("a", events)
         assert _processed(_component(), "July?", tracker).get("text") == "July? May?"
 
-    @pytest.mark.parametrize("metadata", [None, {}, {"queen": True}, {"queen": "?"}, {"x": 1}])
+    @pytest.mark.parametrize("metadata", [None, {}, {"queen": True}, {"queen": "?"}, "queen"])
     def test_only_the_switch_switches_off(self, fake: FakeRewriter, metadata: Any) -> None:
         tracker = _tracker("a", [Turn("June?")])
         message = _processed(_component(), "July?", tracker, metadata=metadata)
