@@ -19,6 +19,7 @@ QueenError
 │   ├── UnavailableStoreError    it cannot be reached, is locked or is full; later it may work
 │   ├── DamagedStoreError        what it holds cannot be read
 │   └── NewerStoreError          written by a newer release than this one
+├── RemoteError                  a queen server cannot be reached, or answers something else
 └── DataError                    a corpus file is not in the format that was asked for
 """
 
@@ -99,6 +100,10 @@ class DamagedStoreError(StoreError):
 
 class NewerStoreError(StoreError):
     """The store was written by a newer release than this one."""
+
+
+class RemoteError(QueenError):
+    """A queen server cannot be reached, or answers something else than a result."""
 
 
 class DataError(QueenError):

@@ -8,7 +8,18 @@ import sys
 from collections.abc import Sequence
 
 from queen_sdk import __version__
-from queen_sdk.cli import batch, chat, doctor, evaluate, export, models, parser, rewrite, train
+from queen_sdk.cli import (
+    batch,
+    chat,
+    doctor,
+    evaluate,
+    export,
+    models,
+    parser,
+    rewrite,
+    serve,
+    train,
+)
 from queen_sdk.cli.command import Command
 from queen_sdk.cli.output import say
 from queen_sdk.errors import QueenError, UsageError
@@ -17,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     rewrite.COMMAND,
     chat.COMMAND,
     batch.COMMAND,
+    serve.COMMAND,
     evaluate.COMMAND,
     train.COMMAND,
     export.COMMAND,

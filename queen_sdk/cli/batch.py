@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 
 from queen_sdk.cli.command import Command, add_call_options
 from queen_sdk.cli.lines import BadLine, Line, read_lines
-from queen_sdk.cli.output import json_text
 from queen_sdk.errors import DataError
 from queen_sdk.options import at_least_one
 from queen_sdk.rewriter import Rewriter
+from queen_sdk.wire import json_text
 
 _STANDARD = "-"
 

@@ -14,11 +14,12 @@ from queen_sdk.cli.command import (
     corpus_path,
     language_of,
 )
-from queen_sdk.cli.output import json_text, say, say_json
+from queen_sdk.cli.output import say, say_json
 from queen_sdk.data.readers import CORPORA, load
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 from queen_sdk.rewriter import Rewriter
+from queen_sdk.wire import json_text
 
 _STANDARD = "-"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -11,6 +10,7 @@ import attrs
 from queen_sdk.dialogue import read_history, read_utterance
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.values import RewriteResult, Turn
+from queen_sdk.wire import json_value
 
 _RESULT_FIELDS = ("edits", "confidence", "skip_reason")
 
@@ -64,7 +64,7 @@ def _read(raw: bytes, place: str) -> Line | BadLine:
     text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n")
     record: Mapping[str, Any] = {"line": text}
     try:
-        data = _parsed(raw)
+        data = json_value(raw)
         if not isinstance(data, dict):
             raise InvalidArgumentError(f"must be a JSON object, got {text!r:.60}")
         record = data
@@ -79,12 +79,3 @@ def _read(raw: bytes, place: str) -> Line | BadLine:
         )
     except InvalidArgumentError as error:
         return BadLine(record=record, place=place, problem=str(error), size=len(raw))
-
-
-def _parsed(raw: bytes) -> Any:
-    try:
-        return json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise InvalidArgumentError(f"is not UTF-8 (byte {error.start + 1})") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(f"is not JSON ({error})") from error

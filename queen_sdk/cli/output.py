@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any, TextIO
 
 from queen_sdk.values import RewriteResult
+from queen_sdk.wire import json_text
 
 
 def say(text: str, *, stream: TextIO | None = None) -> None:
@@ -19,16 +19,6 @@ def say(text: str, *, stream: TextIO | None = None) -> None:
 def say_json(value: Any) -> None:
     """Print a value as one line of JSON on stdout."""
     print(json_text(value, sys.stdout.encoding or "utf-8"))
-
-
-def json_text(value: Any, encoding: str = "utf-8", *, indent: int | None = None) -> str:
-    """Return JSON that `encoding` can hold, with as few escapes as that takes."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
-    return text
 
 
 def details(result: RewriteResult) -> list[str]:

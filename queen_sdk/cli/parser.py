@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from queen_sdk.cli.command import Command, data_path
-from queen_sdk.cli.output import json_text, say, say_json
+from queen_sdk.cli.output import say, say_json
 from queen_sdk.data.treebanks import TREEBANKS, read_treebanks
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 from queen_sdk.parsing import Parser
+from queen_sdk.wire import json_text
 
 _STANDARD = "-"
 _FOLDER = "ud"
