@@ -249,13 +249,13 @@ def main() -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--batches", type=int, default=20, help=f"of {SIZE} dialogues each")
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=torch.get_numcount_threads())
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.repetitions = min(arguments.repetitions, 2)
     if arguments.device == "auto":
         arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_numcount_threads(arguments.threads)
+    torch.set_num_threads(arguments.threads)
     transformers.logging.set_verbosity_error()
     with TemporaryDirectory() as scratch:
         rows, notes = contenders(arguments, arguments.device, Path(scratch))
