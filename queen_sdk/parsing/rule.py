@@ -97,7 +97,7 @@ def roles_of(
     carriers = (k for carrier in _CARRIERS for k, label in labels if label == carrier)
     verb = root if _is_verb(words[root]) else next(carriers, None)
     found = next((k for k, label in labels if label in _OBJECTS), None)
-    return subject, verb, None if _is_copula(words[root]) else found
+    return subject, verb, None if is_copula(words[root]) else found
 
 
 def _family(label: str) -> str:
@@ -109,6 +109,7 @@ def _is_verb(word: Word) -> bool:
     return word.pos in _VERBS or stative
 
 
-def _is_copula(word: Word) -> bool:
+def is_copula(word: Word) -> bool:
+    """Tell whether a word is a verb that only links, in Chinese."""
     chinese = word.text.endswith(_CHINESE_COPULA) or word.text in _LITERARY_COPULAS
     return chinese and word.pos in _VERBS

@@ -23,7 +23,6 @@ from queen_sdk.tokenization import tokenize
 from queen_sdk.training.parsers.examples import NONE, ExampleMaker, relations
 from queen_sdk.training.parsers.export import export_parser, parser_notice
 from queen_sdk.training.parsers.trainer import ParserSettings, TrainedParser, train_parser
-from queen_sdk.training.provenance import Origin
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
@@ -130,6 +129,7 @@ def test_the_same_seed_gives_the_same_parser() -> None:
 
 
 def test_the_notice_names_what_it_derives_from() -> None:
-    notice = parser_notice("zh", Origin("an encoder", "MIT"))
+    notice = parser_notice("zh", "an-encoder", ["rewrite"])
     assert "Chinese GSD and GSDSimp: CC BY-SA 4.0" in notice
-    assert "an encoder: MIT" in notice
+    assert "word vectors of an-encoder: unknown" in notice
+    assert "texts of REWRITE (Su et al., ACL 2019), released for research" in notice

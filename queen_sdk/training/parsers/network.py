@@ -6,9 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from queen_sdk.parsing.inputs import HASHES, PLACES, SHAPES
+from queen_sdk.training.parsers.examples import COMBINATIONS
 
-COMBINATIONS = 8
-"""Ways to have or lack subject, verb and object."""
 ROLES = 3
 
 _HASH_WIDTH = 24
