@@ -140,7 +140,9 @@ def _prepare(arguments: argparse.Namespace, encoder: Path | None) -> None:
         os.environ["OMP_NUM_THREADS"] = str(at_least_one("--threads", arguments.threads))
 
 
-def _settings(kind: Callable[..., _Settings], arguments: argparse.Namespace, **own: str) -> _Settings:
+def _settings(
+    kind: Callable[..., _Settings], arguments: argparse.Namespace, **own: str
+) -> _Settings:
     given = {"epochs": arguments.epochs, "seed": arguments.seed}
     try:
         return kind(**own, **{k: v for k, v in given.items() if v is not None})

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_parser import build_parser
 
+from queen_sdk.bundle.files import damaged
 from queen_sdk.errors import ClosedError, DamagedBundleError, InvalidArgumentError
 from queen_sdk.parsing import EllipsisEnds, ellipsis_ends
 from queen_sdk.parsing.embedded import (
@@ -94,6 +95,17 @@ class TestFiles:
         copy = Path(shutil.copytree(directory, tmp_path / "copy"))
         (copy / name).unlink()
         with pytest.raises(DamagedBundleError, match=name):
+            EmbeddedParser(copy)
+
+    def test_one_of_the_package_is_to_be_installed_again(self) -> None:
+        assert "pip install --force-reinstall" in str(damaged(MODELS / "en" / GRAPH_FILE, "odd"))
+
+    def test_one_of_a_bundle_is_to_be_downloaded_again(
+        self, directory: Path, tmp_path: Path
+    ) -> None:
+        copy = Path(shutil.copytree(directory, tmp_path / "copy"))
+        (copy / VOCABULARY_FILE).unlink()
+        with pytest.raises(DamagedBundleError, match="download the bundle again"):
             EmbeddedParser(copy)
 
     def test_a_graph_of_something_else(
