@@ -84,6 +84,39 @@ def test_train_writes_a_parser(queen: Queen, treebanks: Path, tmp_path: Path) ->
     assert queen("parser", "eval", "--lang", "en", "--path", treebanks, "--parser", out)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--teacher", "x"), "--teacher and --texts need each other"),
+        (("--texts", "task"), "--teacher and --texts need each other"),
+        (("--teacher", "x", "--texts", "task"), "--teacher needs --encoder"),
+        (("--encoder", "nowhere"), "--encoder must be a directory"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    queen: Queen, treebanks: Path, options: tuple[str, ...], said: str
+) -> None:
+    call = ("parser", "train", "--lang", "en", "--path", treebanks, "--out", "x", *options)
+    code, _, err = queen(*call)
+    assert (code, said in err) == (2, True)
+
+
+def test_a_spacy_pipeline_is_the_yardstick(
+    queen: Queen, treebanks: Path, parser: Path, tmp_path: Path
+) -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("attribute_ruler")
+    ruler.add([[{}]], {"POS": "VERB", "DEP": "ROOT"})
+    nlp.to_disk(tmp_path / "pipeline")
+    options = ("--parser", parser, "--spacy", tmp_path / "pipeline")
+    call = ("parser", "eval", "--lang", "en", "--path", treebanks, *options)
+    assert f"| spacy:{tmp_path / 'pipeline'} | 0.333 |" in queen(*call).out
+    figures = json.loads(queen(*call, "--json", "-").out)
+    assert (figures["accuracy"], figures["yardstick"]["accuracy"]) == (1.0, 0.3333)
+    assert figures["yardstick"]["size_mb"] is not None
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(("language", "least_f1"), [("en", 0.85), ("zh", 0.75)])
 def test_the_parsers_of_the_package_on_the_test_parts(

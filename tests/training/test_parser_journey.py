@@ -17,7 +17,7 @@ from queen_sdk import Rewriter
 from queen_sdk.bundle import read_manifest, write_manifest
 from queen_sdk.cli import main
 from queen_sdk.errors import DamagedBundleError, ParserError
-from queen_sdk.parsing.embedded import MODELS, PARSER_FILES, EmbeddedParser
+from queen_sdk.parsing.embedded import MODELS, NOTICE_FILE, PARSER_FILES, EmbeddedParser
 from queen_sdk.parsing.registry import CARRIED
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -40,6 +40,36 @@ def exported(tmp_path_factory: pytest.TempPathFactory, encoder_dir: Path, corpus
 @pytest.fixture
 def bundle(exported: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(exported, tmp_path / "bundle"))
+
+
+TREES = """\
+1\the\t_\tPRON\t_\t_\t2\tnsubj\t_\t_
+2\tcare\t_\tVERB\t_\t_\t0\troot\t_\t_
+
+1\tpizza\t_\tNOUN\t_\t_\t0\troot\t_\t_
+"""
+
+
+def test_a_parser_learns_from_a_teacher(encoder_dir: Path, tmp_path: Path) -> None:
+    """`queen parser teach`, `train` and `eval`, one after the other."""
+    (tmp_path / "ud" / "en_ewt").mkdir(parents=True)
+    for part in ("train", "dev", "test"):
+        (tmp_path / "ud" / "en_ewt" / f"{part}.conllu").write_text(TREES, encoding="utf-8")
+    complete, *shorter = (
+        f"transcript_{k}" for k in ("complete", "with_ellipsis", "with_coreference")
+    )
+    said = {"usr": {complete: "cheap food", **dict.fromkeys(shorter, "")}, "sys": {"sent": "Yes."}}
+    (tmp_path / "task").mkdir()
+    corpus = tmp_path / "task" / "CamRest676_annotated.json"
+    corpus.write_text(json.dumps([{"dialogue_id": 0, "dial": [said, said]}]), encoding="utf-8")
+    bank = ("--lang", "en", "--path", str(tmp_path / "ud"))
+    common = (*bank, "--encoder", str(encoder_dir), "--epochs", "1")
+    teacher, out = str(tmp_path / "teacher"), tmp_path / "out"
+    assert main(["parser", "teach", *common, "--out", teacher]) == 0
+    learning = ("--teacher", teacher, "--texts", "task", "--out", str(out))
+    assert main(["parser", "train", *common, *learning]) == 0
+    assert "texts of TASK" in (out / NOTICE_FILE).read_text(encoding="utf-8")
+    assert main(["parser", "eval", *bank, "--parser", str(out)]) == 0
 
 
 def change_manifest(bundle: Path, **parser: str) -> None:
