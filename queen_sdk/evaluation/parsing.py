@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections import Counter
@@ -19,7 +20,8 @@ from queen_sdk.parsing.rule import structure_of
 ENDS: tuple[EllipsisEnds, ...] = ("begin", "end", "both")
 """The decisions, in the order of the tables."""
 
-_TIMED = 500
+_TIMED = 300
+_REPEATS = 5
 
 
 @attrs.frozen
@@ -83,15 +85,19 @@ def decide(parser: Parser, sentences: Sequence[Sentence]) -> Decisions:
 
 
 def milliseconds(parser: Parser, utterances: Sequence[str]) -> float:
-    """Return the median time of parsing one of the utterances, after a warm-up."""
+    """Return the median time of parsing one of the utterances, after a warm-up.
+
+    Of each utterance the best of a few times counts: the others show what else the machine did.
+    """
     for utterance in utterances[:20]:
         parser.parse(utterance)
-    times: list[float] = []
-    for utterance in utterances:
-        started = time.perf_counter()
-        parser.parse(utterance)
-        times.append(time.perf_counter() - started)
-    return statistics.median(times) * 1e3
+    best = [math.inf] * len(utterances)
+    for _ in range(_REPEATS):
+        for k, utterance in enumerate(utterances):
+            started = time.perf_counter()
+            parser.parse(utterance)
+            best[k] = min(best[k], time.perf_counter() - started)
+    return statistics.median(best) * 1e3
 
 
 @attrs.frozen(kw_only=True)
@@ -108,7 +114,7 @@ class ParserReport:
     chat: Decisions
     """On the same in lower case and without punctuation."""
     ms_per_utterance: float
-    """Median, warm, one at a time."""
+    """Median over utterances, warm, one at a time, the best of a few times each."""
     load_seconds: float
     size_mb: float | None
     """Of its files; None if it is not known where they are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import attrs
@@ -94,5 +95,13 @@ def test_a_report_has_the_figures_and_a_table(tmp_path: Path) -> None:
     assert "| begin | 0 | 1 | 0 | 0.000 |" in markdown(report)
 
 
-def test_times_are_medians_of_single_calls() -> None:
-    assert 0 <= milliseconds(AlwaysEnd(), ["a", "b"]) < 1_000
+def test_times_are_medians_of_the_best_single_calls() -> None:
+    class Slow(AlwaysEnd):
+        """Takes its time for one utterance, and for the first calls of each."""
+
+        def parse(self, utterance: str) -> Structure:
+            slow = utterance == "slow" or self.asked.count(utterance) < 2
+            time.sleep(0.05 if slow else 0)
+            return super().parse(utterance)
+
+    assert 0 <= milliseconds(Slow(), ["a", "b", "slow"]) < 25
