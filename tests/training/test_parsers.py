@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from queen_sdk.parsing.rule import Word
 from queen_sdk.tokenization import tokenize
 from queen_sdk.training.parsers.examples import NONE, ExampleMaker, relations
 from queen_sdk.training.parsers.export import export_parser, parser_notice
+from queen_sdk.training.parsers.learning import balance, examples_of, judge
 from queen_sdk.training.parsers.teacher import (
     Teacher,
     TeacherSettings,
@@ -126,6 +128,22 @@ def test_an_utterance_without_tokens_or_roles() -> None:
     example = maker.make(sentence(("hello", "INTJ", None, "root")))
     assert example is not None
     assert example.roles == (NONE, NONE, NONE)
+
+
+def test_a_neglected_decision_is_favoured_until_it_is_found(trained: TrainedParser) -> None:
+    network = copy.deepcopy(trained.network)
+    last = network.structure[-1]
+    assert isinstance(last, torch.nn.Linear)
+    maker = ExampleMaker(ParserInputs(trained.vocabulary), ("other",))
+    examples = examples_of(treebank(), maker)
+    rare = torch.tensor([float(ends == "end") for ends in COMBINATION_ENDS])
+    with torch.no_grad():
+        last.weight *= 0.05  # so that the beliefs are close to one another
+        last.bias *= 0.05
+        last.bias -= 0.6 * rare
+    neglecting = judge(network, examples).macro_f1
+    balance(network, examples)
+    assert judge(network, examples).macro_f1 > neglecting
 
 
 def test_the_same_seed_gives_the_same_parser() -> None:

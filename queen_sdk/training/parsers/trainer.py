@@ -17,7 +17,7 @@ from queen_sdk.data.treebanks import Sentence
 from queen_sdk.evaluation.parsing import Decisions
 from queen_sdk.parsing.inputs import ParserInputs
 from queen_sdk.training.parsers.examples import ExampleMaker, relations
-from queen_sdk.training.parsers.learning import Steps, batches, examples_of, judge
+from queen_sdk.training.parsers.learning import Steps, balance, batches, examples_of, judge
 from queen_sdk.training.parsers.network import ParserNetwork
 from queen_sdk.training.parsers.teacher import Teacher
 from queen_sdk.training.parsers.teaching import annotate
@@ -63,7 +63,7 @@ class TrainedParser:
     network: ParserNetwork
     vocabulary: tuple[str, ...]
     decisions: Decisions
-    """On the development part, which chose the epoch."""
+    """On the development part, which chose the epoch and the balance."""
 
 
 def train_parser(
@@ -119,7 +119,9 @@ def train_parser(
         if best is None or found.macro_f1 > best[0].macro_f1:
             best = found, copy.deepcopy(mean.network)
     assert best is not None  # there is at least one epoch
-    return TrainedParser(best[1].eval(), words.vocabulary, best[0])
+    kept = best[1].eval()
+    balance(kept, judged)
+    return TrainedParser(kept, words.vocabulary, judge(kept, judged))
 
 
 class _Mean:
