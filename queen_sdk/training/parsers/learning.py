@@ -136,7 +136,7 @@ def balance(network: ParserHeads, examples: Sequence[ParserExample]) -> None:
     last = network.structure[-1]
     assert isinstance(last, nn.Linear)
     with torch.no_grad():
-        last.bias += torch.tensor([shift[ends] for ends in COMBINATION_ENDS])
+        last.bias.add_(torch.tensor([shift[ends] for ends in COMBINATION_ENDS]))
 
 
 def _believed(
