@@ -19,7 +19,8 @@ MODEL_FILES: dict[Precision, str] = {
 """The graph of each precision, smallest first."""
 MANIFEST_FILE = "manifest.json"
 TOKENIZER_FILE = "tokenizer.json"
-EMBEDDED = Path(__file__).resolve().parent.parent / "bundles"
+_PACKAGE = Path(__file__).resolve().parent.parent
+EMBEDDED = _PACKAGE / "bundles"
 """Where the bundles live that come with the package."""
 
 _CHUNK = 1 << 20
@@ -43,7 +44,7 @@ def stays_inside(name: str) -> bool:
 
 def damaged(path: Path, problem: str) -> DamagedBundleError:
     """Return the error for a bad file, with what to do about it."""
-    if EMBEDDED in path.parents:
+    if {EMBEDDED, _PACKAGE} & set(path.parents):
         remedy = "install the package again: pip install --force-reinstall --no-deps queen-sdk"
     else:
         remedy = "download the bundle again, or export it again"

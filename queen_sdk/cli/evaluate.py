@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 
 from queen_sdk.bundle import load_bundle, record_scores
@@ -38,6 +39,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
     add_threshold_option(parser)
     parser.add_argument(
+        "--parser",
+        metavar="NAME",
+        help="serve with this parser instead of the one the bundle was trained with, to compare "
+        "them: none, embedded, spacy:PIPELINE or ltp:MODEL",
+    )
+    parser.add_argument(
         "--json", metavar="F", help="write the figures to this file too; - for stdout, instead"
     )
     parser.add_argument(
@@ -58,6 +65,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.evaluation.calibration import draw_reliability
     from queen_sdk.evaluation.metric_tokens import metric_tokens
+    from queen_sdk.evaluation.other_parser import with_parser
     from queen_sdk.evaluation.report import evaluate
     from queen_sdk.evaluation.tables import markdown
 
@@ -70,8 +78,14 @@ def _run(arguments: argparse.Namespace) -> int:
             raise InvalidArgumentError(f"--{option}: there is no directory {Path(file).parent}")
     if arguments.record and arguments.bundle is None:
         raise InvalidArgumentError("--record needs --bundle: whose manifest is to be written?")
+    if arguments.record and arguments.parser is not None:
+        raise InvalidArgumentError("--record notes the bundle as it is; leave --parser out")
     metric_tokens("", language)  # so that a missing tokenizer is found before anything is read
-    with Rewriter(arguments.bundle) as rewriter:
+    with ExitStack() as stack:
+        bundle: str | Path | None = arguments.bundle
+        if arguments.parser is not None:
+            bundle = stack.enter_context(with_parser(bundle or language, arguments.parser))
+        rewriter = stack.enter_context(Rewriter(bundle))
         report = evaluate(
             rewriter,
             load(arguments.data, path, arguments.part)[:limit],

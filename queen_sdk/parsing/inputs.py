@@ -9,6 +9,7 @@ was is a number of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -31,12 +32,19 @@ COLUMNS = 4 + len(HASHES)
 UNKNOWN = 0
 """Number of what is not in the vocabulary."""
 
+_WORD, _TOKEN, _ALONE, _BEHIND, _BEFORE, _SHAPE, _PLACE = range(COLUMNS)
+_MIX = 0x9E3779B1
+_MASK = 0x7FFFFFFF
 _FIRST_WIDE = "\u2e80"
+_FIRST_WIDE_CODE = ord(_FIRST_WIDE)
+_LETTERS, _OTHERS = 1, 2
+"""What stands for the code of a neighbour that is not Chinese."""
 _PLAIN_MARKS = str.maketrans("，。？！：；（）", ",.?!:;()")
 _AFFIX = 3
 _REMEMBERED = 20_000
 _LONGEST_WORD = 32
 _LONGEST_CHINESE_WORD = 4
+_PLACES_BY_LENGTH = [[1, *[2] * (length - 2), 3] for length in range(_LONGEST_CHINESE_WORD + 1)]
 
 
 class ParserInputs:
@@ -45,59 +53,80 @@ class ParserInputs:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         """Take the words in the order of their numbers; the first stands for the unknown ones."""
         self._numbers = {word: number for number, word in enumerate(vocabulary)}
-        self._known: dict[tuple[str, str, str], tuple[int, ...]] = {}
+        self._longest = _longest_by_beginning(vocabulary)
+        self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, tokens: Sequence[Token]) -> Ids:
         """Return one row of `COLUMNS` numbers per token."""
-        texts = [token.text.translate(_PLAIN_MARKS) for token in tokens[:LONGEST]]
-        around = ["", *map(_neighbour, texts), ""]
-        rows = [self._row(text, around[k], around[k + 2]) for k, text in enumerate(texts)]
-        words = [row[0] for row in rows]
-        places = [0] * len(rows)
-        for start, end, number in self._chinese_words(texts):
-            words[start:end] = [number] * (end - start)
-            places[start:end] = [1, *[2] * (end - start - 2), 3]
-        found = [(w, *row, p) for w, row, p in zip(words, rows, places, strict=True)]
-        return np.array(found, dtype=np.int64).reshape(len(found), COLUMNS)
+        texts = [token.text for token in tokens[:LONGEST]]
+        rows = [self._known.get(text) or self._row(text) for text in texts]
+        found = np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * COLUMNS)
+        found = found.reshape(len(rows), COLUMNS)
+        codes = found[:, _PLACE].copy()
+        found[:, _PLACE] = 0
+        if (codes >= _FIRST_WIDE_CODE).any():
+            _add_neighbours(found, codes)
+            numbers, places = [row[_WORD] for row in rows], [0] * len(rows)
+            for start, end, number in self._chinese_words(texts):
+                numbers[start:end] = [number] * (end - start)
+                places[start:end] = _PLACES_BY_LENGTH[end - start]
+            found[:, _WORD], found[:, _PLACE] = numbers, places
+        return found
 
     def _chinese_words(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return begin, end and number of the known words, from left to right, longest first."""
         found: list[tuple[int, int, int]] = []
-        k = 0
-        while k < len(texts):
-            if texts[k][0] >= _FIRST_WIDE:
-                for end in range(min(k + _LONGEST_CHINESE_WORD, len(texts)), k + 1, -1):
-                    number = self._numbers.get("".join(texts[k:end]))
-                    if number is not None:
-                        found.append((k, end, number))
-                        k = end - 1
-                        break
+        k, count = 0, len(texts)
+        while k + 1 < count:
+            longest = self._longest.get(texts[k] + texts[k + 1], 0)
+            for end in range(min(k + longest, count), k + 1, -1):
+                number = self._numbers.get("".join(texts[k:end]))
+                if number is not None:
+                    found.append((k, end, number))
+                    k = end - 1
+                    break
             k += 1
         return found
 
-    def _row(self, text: str, before: str, behind: str) -> tuple[int, ...]:
-        wide = text[0] >= _FIRST_WIDE
-        key = (text, before, behind) if wide else (text, "", "")
-        row = self._known.get(key)
-        if row is None:
-            row = self._numbered(text, before, behind) if wide else self._numbered(text, None, None)
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            if len(text) <= _LONGEST_WORD:
-                self._known[key] = row
+    def _row(self, text: str) -> tuple[int, ...]:
+        """Return the numbers of a token by itself; at its place, the code that neighbours see."""
+        plain = text.translate(_PLAIN_MARKS)
+        word = plain.lower()
+        number, wide = self._numbers.get(word, UNKNOWN), plain[0] >= _FIRST_WIDE
+        row = (
+            number,
+            number,
+            _hash(word) % HASHES[0],
+            0 if wide else _hash(word[-_AFFIX:] + "$") % HASHES[1],
+            0 if wide else _hash("^" + word[:_AFFIX]) % HASHES[2],
+            _shape(plain),
+            ord(plain[0]) if wide else _LETTERS if plain[0].isalpha() else _OTHERS,
+        )
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        if len(text) <= _LONGEST_WORD:
+            self._known[text] = row
         return row
 
-    def _numbered(self, text: str, before: str | None, behind: str | None) -> tuple[int, ...]:
-        word = text.lower()
-        ending = word[-_AFFIX:] + "$" if behind is None else word + behind
-        beginning = "^" + word[:_AFFIX] if before is None else before + word
-        parts = zip((word, ending, beginning), HASHES, strict=True)
-        hashes = (_hash(part) % size for part, size in parts)
-        return (self._numbers.get(word, UNKNOWN), *hashes, _shape(text))
+
+def _add_neighbours(rows: Ids, codes: Ids) -> None:
+    """Describe Chinese characters by the pairs that they form with what stands around them."""
+    around = np.zeros(len(codes) + 2, dtype=np.int64)
+    around[1:-1] = codes
+    pairs = (around[:-1] * _MIX + around[1:]) * _MIX & _MASK  # whatever overflows is cut off
+    pairs ^= pairs >> 15
+    wide = codes >= _FIRST_WIDE_CODE
+    rows[wide, _BEHIND] = pairs[1:][wide] % HASHES[1]
+    rows[wide, _BEFORE] = pairs[:-1][wide] % HASHES[2]
 
 
-def _neighbour(text: str) -> str:
-    return text if text[0] >= _FIRST_WIDE else "a" if text[0].isalpha() else "0"
+def _longest_by_beginning(vocabulary: Sequence[str]) -> dict[str, int]:
+    """Return the length of the longest Chinese word for each two characters that begin one."""
+    found: dict[str, int] = {}
+    for word in vocabulary:
+        if 1 < len(word) <= _LONGEST_CHINESE_WORD and word[0] >= _FIRST_WIDE:
+            found[word[:2]] = max(found.get(word[:2], 0), len(word))
+    return found
 
 
 def _hash(text: str) -> int:

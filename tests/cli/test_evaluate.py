@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
+from tiny_parser import build_parser
 
-from queen_sdk.bundle import read_manifest
+from queen_sdk import Rewriter
+from queen_sdk.bundle import ParserSpec, read_manifest, write_manifest
 from queen_sdk.evaluation import metric_tokens
+from queen_sdk.evaluation.other_parser import with_parser
+from queen_sdk.parsing.embedded import EmbeddedParser
+from queen_sdk.parsing.registry import CARRIED
 
 Queen = Callable[..., Any]
 
@@ -68,6 +75,64 @@ def test_the_main_figures_can_be_recorded_in_the_bundle(
     assert recorded["examples"] == 3
     assert recorded["exact_match"] is not None
     assert "latency_ms" not in recorded
+
+
+class TestAnotherParser:
+    @pytest.fixture
+    def trained_with_one(
+        self, altered_bundle: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Path:
+        """Return a bundle that carries a tiny parser; the package has the same one."""
+        models = tmp_path / "models"
+        parser = build_parser(models / "zh")
+        monkeypatch.setattr("queen_sdk.parsing.embedded.MODELS", models)
+        bundle = altered_bundle()
+        shutil.copytree(parser, bundle / CARRIED)
+        spec = ParserSpec("embedded:zh", sha256=EmbeddedParser(parser).sha256)
+        write_manifest(bundle, attrs.evolve(read_manifest(bundle), parser=spec))
+        return bundle
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ("none", "tiny 1 (parser none; trained with embedded:zh)"),
+            ("embedded:zh", "tiny 1 (parser embedded:zh; trained with embedded:zh)"),
+        ],
+    )
+    def test_the_table_says_which_one_served(
+        self, queen: Queen, trained_with_one: Path, corpus: Path, asked: str, said: str
+    ) -> None:
+        before = read_manifest(trained_with_one)
+        call = ("eval", "--bundle", trained_with_one, "--data", "rewrite", "--path", corpus)
+        outcome = queen(*call, "--parser", asked)
+        assert outcome.code == 0
+        assert outcome.out.startswith(f"## {said} on rewrite, 3 examples\n")
+        assert read_manifest(trained_with_one) == before
+
+    def test_the_query_is_built_with_it(self, trained_with_one: Path) -> None:
+        def query(bundle: Path) -> tuple[str, ...]:
+            with Rewriter(bundle, providers=["cpu"], threads=1) as rewriter:
+                return rewriter.explain(["史密斯是谁"], "吃饭").query
+
+        with with_parser(trained_with_one, "none") as copy:
+            assert query(copy) == ("[ELLIP]", "吃", "饭", "[ELLIP]")
+            assert not (copy / CARRIED).exists()
+        assert query(trained_with_one) == ("[ELLIP]", "吃", "饭")
+        assert not copy.exists()
+
+    def test_it_cannot_be_recorded(
+        self, queen: Queen, trained_with_one: Path, corpus: Path
+    ) -> None:
+        call = ("eval", "--bundle", trained_with_one, "--data", "rewrite", "--path", corpus)
+        outcome = queen(*call, "--parser", "none", "--record")
+        assert (outcome.code, "leave --parser out" in outcome.err) == (2, True)
+
+    def test_an_unknown_one_is_refused(
+        self, queen: Queen, trained_with_one: Path, corpus: Path
+    ) -> None:
+        call = ("eval", "--bundle", trained_with_one, "--data", "rewrite", "--path", corpus)
+        outcome = queen(*call, "--parser", "stanza:zh")
+        assert (outcome.code, "got 'stanza:zh'" in outcome.err) == (2, True)
 
 
 def test_recording_needs_to_know_the_bundle(queen: Queen, corpus: Path) -> None:

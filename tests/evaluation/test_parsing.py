@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
+import attrs
 import pytest
 
 from queen_sdk.data.treebanks import Sentence
 from queen_sdk.evaluation.parsing import (
     Decisions,
+    ParserReport,
     decide,
     evaluate_parser,
     gold_ends,
@@ -62,11 +67,26 @@ def test_the_tree_is_the_measure() -> None:
     assert dict(decide(AlwaysEnd(), [GO, I_GO]).counts) == {("begin", "end"): 1, ("end", "end"): 1}
 
 
-def test_a_report_has_the_figures_and_a_table() -> None:
-    parser = AlwaysEnd()
-    report = evaluate_parser(
-        lambda: parser, [GO, I_GO], name="always", language="en", part="test", size_mb=1.5
+def report_of(parser: AlwaysEnd, directory: Path) -> ParserReport:
+    (directory / "weights").write_bytes(b"x" * 1_500_000)
+    return evaluate_parser(
+        lambda: parser, [GO, I_GO], name="always", language="en", part="test", directory=directory
     )
+
+
+def test_a_yardstick_stands_beside_it(tmp_path: Path) -> None:
+    report = report_of(AlwaysEnd(), tmp_path)
+    yardstick = attrs.evolve(report, parser="spacy:x", size_mb=None)
+    first, *rest = markdown(report, yardstick).split("\n\n")
+    assert first.splitlines()[2].startswith("| always | 0.500 | 0.222 | 0.500 |")
+    assert first.splitlines()[3].startswith("| spacy:x | 0.500 | 0.222 | 0.500 |")
+    assert first.splitlines()[3].endswith("| – |")
+    assert "\n\n".join(rest) == f"{markdown(report)}\n\n{markdown(yardstick)}"
+
+
+def test_a_report_has_the_figures_and_a_table(tmp_path: Path) -> None:
+    parser = AlwaysEnd()
+    report = report_of(parser, tmp_path)
     assert {"I go.", "i go"} <= set(parser.asked)
     figures = report.to_dict()
     assert {"accuracy", "macro_f1", "majority_accuracy", "ms_per_utterance"} <= figures.keys()
@@ -75,5 +95,13 @@ def test_a_report_has_the_figures_and_a_table() -> None:
     assert "| begin | 0 | 1 | 0 | 0.000 |" in markdown(report)
 
 
-def test_times_are_medians_of_single_calls() -> None:
-    assert 0 <= milliseconds(AlwaysEnd(), ["a", "b"]) < 1_000
+def test_times_are_medians_of_the_best_single_calls() -> None:
+    class Slow(AlwaysEnd):
+        """Takes its time for one utterance, and for the first calls of each."""
+
+        def parse(self, utterance: str) -> Structure:
+            slow = utterance == "slow" or self.asked.count(utterance) < 2
+            time.sleep(0.05 if slow else 0)
+            return super().parse(utterance)
+
+    assert 0 <= milliseconds(Slow(), ["a", "b", "slow"]) < 25

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_parser import build_parser
 
+from queen_sdk.bundle.files import damaged
 from queen_sdk.errors import ClosedError, DamagedBundleError, InvalidArgumentError
 from queen_sdk.parsing import EllipsisEnds, ellipsis_ends
 from queen_sdk.parsing.embedded import (
@@ -96,6 +97,17 @@ class TestFiles:
         with pytest.raises(DamagedBundleError, match=name):
             EmbeddedParser(copy)
 
+    def test_one_of_the_package_is_to_be_installed_again(self) -> None:
+        assert "pip install --force-reinstall" in str(damaged(MODELS / "en" / GRAPH_FILE, "odd"))
+
+    def test_one_of_a_bundle_is_to_be_downloaded_again(
+        self, directory: Path, tmp_path: Path
+    ) -> None:
+        copy = Path(shutil.copytree(directory, tmp_path / "copy"))
+        (copy / VOCABULARY_FILE).unlink()
+        with pytest.raises(DamagedBundleError, match="download the bundle again"):
+            EmbeddedParser(copy)
+
     def test_a_graph_of_something_else(
         self, directory: Path, tiny_bundle_dir: Path, tmp_path: Path
     ) -> None:
@@ -113,7 +125,11 @@ def test_the_eight_combinations() -> None:
     assert COMBINATION_ENDS == ("begin",) * 3 + ("end",) + ("begin",) * 3 + ("both",)
 
 
-@pytest.mark.parametrize("language", embedded_parsers())
+def test_both_languages_have_one() -> None:
+    assert embedded_parsers() == ("en", "zh")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 class TestThoseOfThePackage:
     def test_they_are_small(self, language: str) -> None:
         files = [MODELS / language / name for name in PARSER_FILES]
@@ -137,9 +153,10 @@ class TestThoseOfThePackage:
         ("zh", "我喜欢科幻电影", "both"),
         ("zh", "他不喜欢这个城市。", "both"),
         ("zh", "为什么喜欢看", "begin"),
+        ("zh", "他住在北京", "both"),
+        ("zh", "不，他不关心。", "end"),
+        ("zh", "后天呢", "begin"),
     ],
 )
 def test_simple_utterances(language: str, utterance: str, ends: EllipsisEnds) -> None:
-    if language not in embedded_parsers():
-        pytest.skip(f"no {language} parser comes with this copy")
     assert ellipsis_ends(EmbeddedParser(language).parse(utterance)) == ends

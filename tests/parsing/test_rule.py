@@ -72,6 +72,57 @@ def test_other_dependents_do_not(label: str) -> None:
     assert not structure_of(words([("do", "VERB", None, "root"), ("x", "X", 0, label)])).object
 
 
+ROW: Tree = [
+    ("他", "PRON", 1, "nsubj"),
+    ("来", "VERB", 3, "advcl"),
+    ("，", "PUNCT", 1, "punct"),
+    ("住", "VERB", None, "root"),
+]
+
+
+class TestChineseTreesThatDiffer:
+    def test_a_row_of_clauses_shares_its_subject(self) -> None:
+        assert roles_of(words(ROW)) == (0, 3, None)
+        own: Tree = [ROW[0], ("来", "VERB", 4, "advcl"), ROW[2], ("我", "PRON", 4, "nsubj")]
+        assert roles_of(words([*own, ("住", "VERB", None, "root")])) == (3, 4, None)
+
+    @pytest.mark.parametrize(
+        "link",
+        [("因为", "ADP", 2, "case"), ("因为", "SCONJ", 2, "mark"), ("时", "PART", 2, "mark")],
+    )
+    def test_a_subordinate_clause_keeps_its_own(self, link: tuple[str, str, int, str]) -> None:
+        tree: Tree = [link, ("他", "PRON", 2, "nsubj"), ("来", "VERB", 3, "advcl"),
+                      ("住", "VERB", None, "root")]  # fmt: skip
+        assert roles_of(words(tree)) == (None, 3, None)
+
+    @pytest.mark.parametrize("label", ["acl:relcl", "ccomp", "parataxis"])
+    def test_clauses_that_are_no_row(self, label: str) -> None:
+        tree = [ROW[0], ("来", "VERB", 3, label), *ROW[2:]]
+        assert roles_of(words(tree))[0] is None
+
+    def test_other_languages_are_left_alone(self) -> None:
+        tree: Tree = [("he", "PRON", 1, "nsubj"), ("came", "VERB", 2, "advcl"),
+                      ("go", "VERB", None, "root")]  # fmt: skip
+        assert roles_of(words(tree))[0] is None
+
+    @pytest.mark.parametrize("label", ["obl", "nmod", "obl:loc"])
+    def test_what_stands_with_a_link_behind_the_verb_is_an_object(self, label: str) -> None:
+        tree: Tree = [("他", "PRON", 1, "nsubj"), ("住", "VERB", None, "root"),
+                      ("在", "ADP", 3, "case"), ("北京", "PROPN", 1, label)]  # fmt: skip
+        assert roles_of(words(tree)) == (0, 1, 3)
+
+    def test_before_the_verb_it_is_none(self) -> None:
+        tree: Tree = [("他", "PRON", 3, "nsubj"), ("在", "ADP", 2, "case"),
+                      ("北京", "PROPN", 3, "obl"), ("住", "VERB", None, "root")]  # fmt: skip
+        assert roles_of(words(tree)) == (0, 3, None)
+
+    def test_with_another_link_it_is_none(self) -> None:
+        tree: Tree = [("他", "PRON", 1, "nsubj"), ("住", "VERB", None, "root"),
+                      ("了", "AUX", 1, "aux"), ("三", "NUM", 4, "nummod"),
+                      ("年", "NOUN", 1, "obl")]  # fmt: skip
+        assert roles_of(words(tree)) == (0, 1, None)
+
+
 def test_what_does_not_hang_on_the_root_does_not_count() -> None:
     tree = words([*EATS, ("who", "PRON", 4, "nsubj"), ("cooks", "VERB", 2, "acl:relcl")])
     assert roles_of(tree) == (0, 1, 2)

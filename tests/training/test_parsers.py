@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from pathlib import Path
 
@@ -12,8 +13,10 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 import torch
+from transformers import AutoModel
 
 from queen_sdk.data.treebanks import Sentence
+from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.evaluation.parsing import decide
 from queen_sdk.parsing import ellipsis_ends
 from queen_sdk.parsing.embedded import COMBINATION_ENDS, EmbeddedParser
@@ -22,8 +25,16 @@ from queen_sdk.parsing.rule import Word
 from queen_sdk.tokenization import tokenize
 from queen_sdk.training.parsers.examples import NONE, ExampleMaker, relations
 from queen_sdk.training.parsers.export import export_parser, parser_notice
+from queen_sdk.training.parsers.learning import balance, examples_of, judge
+from queen_sdk.training.parsers.teacher import (
+    Teacher,
+    TeacherSettings,
+    load_teacher,
+    save_teacher,
+    train_teacher,
+)
+from queen_sdk.training.parsers.teaching import annotate
 from queen_sdk.training.parsers.trainer import ParserSettings, TrainedParser, train_parser
-from queen_sdk.training.provenance import Origin
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
@@ -119,6 +130,22 @@ def test_an_utterance_without_tokens_or_roles() -> None:
     assert example.roles == (NONE, NONE, NONE)
 
 
+def test_a_neglected_decision_is_favoured_until_it_is_found(trained: TrainedParser) -> None:
+    network = copy.deepcopy(trained.network)
+    last = network.structure[-1]
+    assert isinstance(last, torch.nn.Linear)
+    maker = ExampleMaker(ParserInputs(trained.vocabulary), ("other",))
+    examples = examples_of(treebank(), maker)
+    rare = torch.tensor([float(ends == "end") for ends in COMBINATION_ENDS])
+    with torch.no_grad():
+        last.weight *= 0.05  # so that the beliefs are close to one another
+        last.bias *= 0.05
+        last.bias -= 0.6 * rare
+    neglecting = judge(network, examples).macro_f1
+    balance(network, examples)
+    assert judge(network, examples).macro_f1 > neglecting
+
+
 def test_the_same_seed_gives_the_same_parser() -> None:
     settings = ParserSettings(language="en", epochs=1, width=8, word_width=4)
     sentences = random.Random(1).sample(treebank(), 12)
@@ -130,6 +157,94 @@ def test_the_same_seed_gives_the_same_parser() -> None:
 
 
 def test_the_notice_names_what_it_derives_from() -> None:
-    notice = parser_notice("zh", Origin("an encoder", "MIT"))
+    notice = parser_notice("zh", "an-encoder", ["rewrite"])
     assert "Chinese GSD and GSDSimp: CC BY-SA 4.0" in notice
-    assert "an encoder: MIT" in notice
+    assert "word vectors of an-encoder: unknown" in notice
+    assert "texts of REWRITE (Su et al., ACL 2019), released for research" in notice
+
+
+class TestTeaching:
+    @pytest.fixture(scope="class")
+    def teacher(self, encoder_dir: Path) -> Teacher:
+        torch.set_num_threads(1)
+        settings = TeacherSettings(epochs=8, batch_size=8, learning_rate=5e-3, frozen_layers=0)
+        trees = treebank() * 2
+        return train_teacher(settings, trees, treebank(), encoder=encoder_dir, progress=False)
+
+    def test_it_learns_from_trees(self, teacher: Teacher) -> None:
+        assert teacher.decisions.accuracy > teacher.decisions.majority_accuracy
+
+    def test_the_lower_layers_stay_as_they_are(self, encoder_dir: Path) -> None:
+        settings = TeacherSettings(epochs=1, frozen_layers=1)
+        trees = treebank()[:16]
+        taught = train_teacher(settings, trees, trees, encoder=encoder_dir, progress=False)
+        before = AutoModel.from_pretrained(encoder_dir).encoder.layer
+        after = taught.network.encoder.encoder.layer
+        first, second = (
+            [torch.equal(a, b) for a, b in zip(x.parameters(), y.parameters(), strict=True)]
+            for x, y in zip(before, after, strict=True)
+        )
+        assert all(first)
+        assert not any(second)
+
+    def test_padding_changes_nothing(self, teacher: Teacher) -> None:
+        texts = ("we see", "Anna likes the restaurant nearby, does she not")
+        rows = [torch.from_numpy(teacher.inputs.encode(tokenize(text))) for text in texts]
+        lengths = torch.tensor([len(row) for row in rows])
+        with torch.inference_mode():
+            alone = teacher.network.hidden(rows[0][None], lengths[:1])[0]
+            padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            together = teacher.network.hidden(padded, lengths)[0, : len(rows[0])]
+        assert torch.allclose(alone, together, atol=1e-5)
+
+    def test_what_it_reads_becomes_examples(self, teacher: Teacher) -> None:
+        made = annotate(
+            teacher, ["she likes it", "", "pizza"], ParserInputs(["[UNK]"]), progress=False
+        )
+        assert [len(example.inputs) for example in made] == [1, 3]
+        for example in made:
+            assert sum(example.shares) == pytest.approx(1.0, abs=1e-5)
+            assert example.combination == max(range(8), key=lambda k: example.shares[k])
+            assert example.heads.tolist().count(example.root) >= 1
+            assert [k for k, head in enumerate(example.heads) if head == k] == [example.root]
+
+    def test_it_can_be_kept(self, teacher: Teacher, encoder_dir: Path, tmp_path: Path) -> None:
+        save_teacher(teacher, tmp_path)
+        again = load_teacher(tmp_path, encoder_dir)
+        assert again.decisions.counts == teacher.decisions.counts
+        inputs = ParserInputs(["[UNK]"])
+        first, second = (
+            annotate(one, ["we eat pizza"], inputs, progress=False) for one in (teacher, again)
+        )
+        assert first[0].shares == pytest.approx(second[0].shares)
+
+    def test_none_there_and_one_of_another_encoder(
+        self, teacher: Teacher, encoder_dir: Path, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InvalidArgumentError, match="queen parser teach writes one"):
+            load_teacher(tmp_path, encoder_dir)
+        save_teacher(teacher, tmp_path)
+        with pytest.raises(InvalidArgumentError, match="got other"):
+            load_teacher(tmp_path, tmp_path / "other")
+
+    def test_the_parser_learns_what_the_teacher_says(self, teacher: Teacher) -> None:
+        """The words of the texts are in no tree, so that only the teacher can have said it."""
+        settings = ParserSettings(
+            language="en", epochs=3, batch_size=8, learning_rate=0.02, width=16, word_width=8,
+            dropout=0.0, taught=2.0, kept=0.9,
+        )  # fmt: skip
+        texts = ["what restaurant"] * 30
+        wanted = annotate(teacher, texts[:1], ParserInputs(["[UNK]"]), progress=False)[0]
+        untold = train_parser(settings, treebank(), treebank(), progress=False)
+        told = train_parser(
+            settings, treebank(), treebank(), teacher=teacher, texts=texts, progress=False
+        )
+
+        def distance(trained: TrainedParser) -> float:
+            rows = ParserInputs(trained.vocabulary).encode(tokenize(texts[0]))
+            with torch.inference_mode():
+                structure, _ = trained.network(torch.from_numpy(rows)[None])
+            found = torch.softmax(structure[0], dim=-1)
+            return float((found - torch.tensor(wanted.shares)).abs().sum())
+
+        assert distance(told) < distance(untold)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import attrs
 import numpy as np
 
 from queen_sdk.data.treebanks import Sentence
-from queen_sdk.parsing.inputs import LONGEST, Ids, ParserInputs
+from queen_sdk.parsing.inputs import LONGEST, Ids
 from queen_sdk.parsing.rule import Word, roles_of
 from queen_sdk.tokenization import tokenize
+from queen_sdk.values import Token
 
+COMBINATIONS = 8
+"""Ways to have or lack subject, verb and object."""
 NONE = -1
 """In place of a token, where a role is missing or the head was cut off."""
 
@@ -28,16 +32,39 @@ class ParserExample:
     roles: tuple[int, int, int]
     """First tokens of subject, verb and object, or `NONE`."""
 
+    believed: tuple[float, ...] | None = None
+    """How a teacher divides belief between the eight combinations; None if a tree decides."""
+
+    @property
+    def root(self) -> int:
+        """The first token of the root, or `NONE`."""
+        return next((k for k, head in enumerate(self.heads) if head == k), NONE)
+
     @property
     def combination(self) -> int:
         """Which of the eight ways to have or lack subject, verb and object it is."""
         return sum(1 << k for k, place in enumerate(self.roles) if place != NONE)
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What of each of the eight combinations is to be found."""
+        if self.believed is not None:
+            return self.believed
+        return tuple(float(k == self.combination) for k in range(COMBINATIONS))
+
+
+class Numbering(Protocol):
+    """Anything that makes numbers of tokens, such as `ParserInputs`."""
+
+    def encode(self, tokens: Sequence[Token]) -> Ids:
+        """Return one row of numbers per token, for `LONGEST` of them at most."""
+        ...
+
 
 class ExampleMaker:
     """Sentences to examples, under one set of relations."""
 
-    def __init__(self, inputs: ParserInputs, labels: Sequence[str]) -> None:
+    def __init__(self, inputs: Numbering, labels: Sequence[str]) -> None:
         """Take what numbers the tokens, and the relations in the order of their numbers."""
         self._inputs = inputs
         self._labels = {label: number for number, label in enumerate(labels)}

@@ -16,7 +16,7 @@ from queen_sdk.parsing.embedded import COMBINATION_ENDS, GRAPH_FILE, NOTICE_FILE
 from queen_sdk.parsing.inputs import COLUMNS
 from queen_sdk.training.graphs import save_graph, shrink_table
 from queen_sdk.training.parsers.network import ParserNetwork
-from queen_sdk.training.provenance import Origin
+from queen_sdk.training.provenance import CORPUS_ORIGINS, encoder_origin
 
 _OPSET = 17
 _LEAST_ENTRIES = 10_000
@@ -79,12 +79,23 @@ def _tables(graph: onnx.ModelProto) -> list[onnx.TensorProto]:
     ]
 
 
-def parser_notice(language: str, encoder: Origin | None) -> str:
-    """Say what a parser derives from, and under which licences."""
+def parser_notice(language: str, encoder: str | None, texts: Sequence[str] = ()) -> str:
+    """Say what a parser derives from, and under which licences.
+
+    `encoder` is the name of the one that gave the word vectors and, if there are `texts`, read
+    those as a teacher.
+    """
     lines = ["This parser was trained on, and derives from:", ""]
     lines += [f"- {bank.name}: {bank.licence}" for bank in TREEBANKS[language]]
     if encoder is not None:
-        lines.append(f"- word vectors of {encoder.name}: {encoder.licence}")
+        origin = encoder_origin(encoder)
+        lines.append(f"- word vectors of {origin.name}: {origin.licence}")
         lines += [f"- word list of {name}" for name in _WORD_LISTS.get(language, ())]
+        for corpus in (CORPUS_ORIGINS[name] for name in texts):
+            lines.append(
+                f"- texts of {corpus.name}, {corpus.licence}; none of them is contained, and what "
+                "was learnt of them are the labels of a parser made of the same encoder and "
+                "treebanks"
+            )
     lines += ["", "The treebanks are published at https://universaldependencies.org.", ""]
     return "\n".join(lines)
