@@ -29,13 +29,19 @@ UTTERANCE = "Does it come with a warranty?"
 
 
 def rewritten(
-    server: str, history: list[dict[str, str]], utterance: str, *, enabled: bool = True
+    server: str,
+    history: list[dict[str, str]],
+    utterance: str,
+    *,
+    enabled: bool = True,
+    timeout: float = 1.0,
 ) -> str:
     """Return the self-contained utterance; the utterance itself if anything goes wrong."""
     body = json.dumps({"history": history, "utterance": utterance, "enabled": enabled})
     headers = {"content-type": "application/json"}
     try:
-        with urlopen(Request(f"{server}/rewrite", body.encode(), headers), timeout=1) as answer:
+        request = Request(f"{server}/rewrite", body.encode(), headers)
+        with urlopen(request, timeout=timeout) as answer:
             return str(json.load(answer)["text"])
     except (OSError, HTTPException, ValueError, KeyError):
         return utterance
@@ -64,8 +70,10 @@ def serving() -> Iterator[str]:
 def main() -> None:
     """Ask with a server, with the switch off, and without a server."""
     with serving() as server:
-        print("with the server:   ", rewritten(server, HISTORY, UTTERANCE))
-        print("switched off:      ", rewritten(server, HISTORY, UTTERANCE, enabled=False))
+        print("with the server:   ", rewritten(server, HISTORY, UTTERANCE, timeout=30))
+        print(
+            "switched off:      ", rewritten(server, HISTORY, UTTERANCE, enabled=False, timeout=30)
+        )
     print("without the server:", rewritten(server, HISTORY, UTTERANCE))
 
 

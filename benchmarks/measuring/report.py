@@ -90,7 +90,7 @@ def logarithmic(axes: Any, sizes: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.08)
 
 
 def _command() -> str:
