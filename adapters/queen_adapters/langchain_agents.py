@@ -36,7 +36,7 @@ class RewriteState(AgentState[Any]):
     """`RewriteResult.to_dict()`; None if the last message is not a plain text of the user."""
 
 
-class RewriteMiddleware(AgentMiddleware[RewriteState, Any, Any]):
+class RewriteMiddleware(AgentMiddleware[RewriteState, Any]):
     """Rewrites once per turn; for `create_agent(…, middleware=[RewriteMiddleware(rewriter)])`.
 
     In `replace` mode the model reads the rewrite, at every step of the turn; the messages of the
