@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from redis_server import BINARY
 
-pytestmark = pytest.mark.xdist_group("load")
+# A quarter of a minute of work, which a busy machine may stretch.
+pytestmark = [pytest.mark.xdist_group("load"), pytest.mark.timeout(900)]
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "load.py"
 
