@@ -6,6 +6,7 @@ core and without padding. On a GPU one thread runs what has gathered as one batc
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -25,6 +26,7 @@ from queen_sdk.working import work
 
 _GPU_BATCH = 32
 
+_LAST_SECONDS = 5.0
 _BATCHERS: weakref.WeakSet[MicroBatcher] = weakref.WeakSet()
 
 
@@ -215,6 +217,12 @@ class MicroBatcher:
             self._start()
         return None
 
+    def _leave(self) -> None:
+        """Drop what waits, and give what runs a moment to end."""
+        self._queue.close()
+        self._queue.abandon()
+        self.close(_LAST_SECONDS)
+
     def _start(self) -> None:
         with self._starting:
             if self._threads:
@@ -252,5 +260,12 @@ def _after_fork() -> None:
         batcher._start_afresh()  # its threads and their queue stayed with the parent
 
 
+def _at_exit() -> None:
+    # A thread that comes out of ONNX Runtime when the interpreter is gone aborts the process.
+    for batcher in tuple(_BATCHERS):
+        batcher._leave()
+
+
+atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

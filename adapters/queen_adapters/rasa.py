@@ -17,6 +17,7 @@ from queen_sdk import CallOptions, Middleware, Policy, QueenError, Rewriter, Tur
 from queen_sdk.asking import Rewrites
 from queen_sdk.client import RemoteRewriter
 from queen_sdk.errors import MissingExtraError
+from queen_sdk.values import Role
 
 try:
     require("rasa", extra="rasa", at_least="3.6", below="3.7")
@@ -133,7 +134,7 @@ def _history(tracker: DialogueStateTracker | None) -> list[Turn]:
         elif isinstance(event, UserUtteranceReverted):
             del turns[max((k for k, turn in enumerate(turns) if turn.role == "user"), default=0) :]
         elif isinstance(event, (BotUttered, UserUttered)) and event.text:
-            role = "user" if isinstance(event, UserUttered) else "assistant"
+            role: Role = "user" if isinstance(event, UserUttered) else "assistant"
             turns.append(Turn(event.text, role=role))
     return [turn for turn in turns if not turn.text.startswith(INTENT_MESSAGE_PREFIX)]
 

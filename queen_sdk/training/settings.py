@@ -82,6 +82,12 @@ class TrainSettings:
             )
 
     @property
+    def as_served(self) -> TrainSettings:
+        """The settings with a length that the model has learnt: longer inputs lead it astray."""
+        length = self.max_length if self.longest is None else min(self.max_length, self.longest)
+        return attrs.evolve(self, max_length=length)
+
+    @property
     def template(self) -> TemplateSettings:
         """The template that the ablation leaves."""
         return TemplateSettings(

@@ -76,7 +76,8 @@ def train(
         )
     # As many complete utterances as others: restraint counts as much as rewriting.
     judging = attrs.evolve(settings, distractor_share=0.0, complete_share=1.0)
-    judged = prepare(augment(sample_of_each(held_out, settings), judging), pipeline)
+    serving = build_pipeline(run / "tokenizer.json", settings.as_served, vocabulary)
+    judged = prepare(augment(sample_of_each(held_out, settings), judging), serving)
     loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
     return load_selected(run)

@@ -184,9 +184,6 @@ class TestFollowUp:
         assert seen["words"] == FOLLOW_UP
 
     @pytest.mark.skipif("en" not in embedded_bundles(), reason="this copy has no embedded bundles")
-    @pytest.mark.xfail(
-        strict=False, reason="the embedded bundle knows restaurants, not the weather"
-    )
     def test_with_the_embedded_bundle_it_is_understood(self, trained: Trained) -> None:
         component = "queen_adapters.rasa.QueenRewriter"
         seen = Bot(trained(component, {"bundle": "en", "timeout": 30})).follow_up()
