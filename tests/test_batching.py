@@ -282,6 +282,28 @@ class TestEnd:
         arguments = [sys.executable, "-c", script, str(tiny_bundle_dir)]
         subprocess.run(arguments, check=True, timeout=60)
 
+    def test_a_program_may_end_while_a_late_call_still_runs(self, tmp_path: Path) -> None:
+        # Else its thread would come back to an interpreter that is gone, and abort the process.
+        program = f"""
+import pathlib, time
+from queen_sdk import MicroBatcher
+from queen_sdk.errors import DeadlineError
+from queen_sdk.testing import FakeRewriter
+
+def work(utterance):
+    time.sleep(0.5)
+    pathlib.Path({str(tmp_path / "done")!r}).touch()
+
+try:
+    MicroBatcher(FakeRewriter(work)).rewrite(["a"], "b", timeout=0.05)
+except DeadlineError:
+    print("late")
+"""
+        run = [sys.executable, "-c", program]
+        ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "late\n", "")
+        assert (tmp_path / "done").exists()
+
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
     def test_a_child_of_a_fork_has_its_own_threads(self, tiny_bundle_dir: Path) -> None:
         script = (

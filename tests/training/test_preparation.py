@@ -49,3 +49,10 @@ def test_so_many_examples_of_every_corpus_are_judged() -> None:
     assert sum(e.id.startswith("task") for e in chosen) == 6
     assert sum(e.id.startswith("qrecc") for e in chosen) == 7
     assert sample_of_each(examples, attrs.evolve(SETTINGS, seed=5)) != chosen
+
+
+def test_a_model_is_served_no_longer_than_it_was_trained() -> None:
+    settings = attrs.evolve(SETTINGS, max_length=256)
+    assert settings.as_served.max_length == 256
+    assert attrs.evolve(settings, longest=96).as_served.max_length == 96
+    assert attrs.evolve(settings, longest=400).as_served.max_length == 256
