@@ -28,6 +28,7 @@ _GPU_BATCH = 32
 
 _LAST_SECONDS = 5.0
 _BATCHERS: weakref.WeakSet[MicroBatcher] = weakref.WeakSet()
+_WORKERS: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
 class MicroBatcher:
@@ -69,11 +70,16 @@ class MicroBatcher:
         self._cache: ResultCache | None = None
         if cached_results != 0:
             self._cache = ResultCache(at_least_one("cached_results", cached_results))
+        self._forgotten: weakref.finalize[[], MicroBatcher] | None = None
         self._start_afresh()
         _BATCHERS.add(self)
 
     def _start_afresh(self) -> None:
         self._queue = FairQueue(self._max_queue)
+        # A batcher that is forgotten lets its threads go; those of the parent are not a child's.
+        if self._forgotten is not None:
+            self._forgotten.detach()
+        self._forgotten = weakref.finalize(self, self._queue.close)
         self._mailbox: Mailbox | None = None
         self._threads: list[threading.Thread] = []
         self._starting = threading.Lock()
@@ -217,12 +223,6 @@ class MicroBatcher:
             self._start()
         return None
 
-    def _leave(self) -> None:
-        """Drop what waits, and give what runs a moment to end."""
-        self._queue.close()
-        self._queue.abandon()
-        self.close(_LAST_SECONDS)
-
     def _start(self) -> None:
         with self._starting:
             if self._threads:
@@ -241,6 +241,7 @@ class MicroBatcher:
             ]
             for thread in threads:
                 thread.start()
+                _WORKERS.add(thread)
             self._threads = threads
 
 
@@ -256,6 +257,7 @@ def _on_gpu(rewriter: Rewrites) -> bool:
 
 
 def _after_fork() -> None:
+    _WORKERS.clear()
     for batcher in _BATCHERS:
         batcher._start_afresh()  # its threads and their queue stayed with the parent
 
@@ -263,7 +265,11 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     # A thread that comes out of ONNX Runtime when the interpreter is gone aborts the process.
     for batcher in tuple(_BATCHERS):
-        batcher._leave()
+        batcher._queue.close()
+        batcher._queue.abandon()
+    ends = time.monotonic() + _LAST_SECONDS
+    for thread in tuple(_WORKERS):
+        thread.join(max(ends - time.monotonic(), 0.0))
 
 
 atexit.register(_at_exit)
