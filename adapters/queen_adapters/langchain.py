@@ -1,4 +1,7 @@
-"""LangChain: runnables and a retriever that rewrite the question before they search.
+"""LangChain: runnables that rewrite the question before they search.
+
+A retriever that finds the history itself, and a middleware for agents, are in modules of their own
+and can be imported from here: `RewritingRetriever`, `RewriteMiddleware`.
 
 Switch one call off by its config: `{"configurable": {"queen_enabled": False}}`. The rewrite and its
 edits are in the metadata of the search's run, under `queen`.
@@ -6,10 +9,8 @@ edits are in the metadata of the search's run, under `queen`.
 
 from __future__ import annotations
 
-import inspect
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
+import importlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from queen_adapters.frame import Front, require
@@ -19,26 +20,27 @@ from queen_sdk.errors import InvalidArgumentError
 
 require("langchain-core", extra="langchain", at_least="1.0", below="2")
 
-from langchain_core.callbacks import (  # noqa: E402
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document  # noqa: E402
-from langchain_core.retrievers import BaseRetriever, RetrieverLike  # noqa: E402
+from langchain_core.retrievers import RetrieverLike  # noqa: E402
 from langchain_core.runnables import (  # noqa: E402
     Runnable,
     RunnableConfig,
     RunnableLambda,
-    ensure_config,
-    patch_config,
 )
-from pydantic import PrivateAttr  # noqa: E402
 
 Question = dict[str, Any]
 """`input`, and the messages before it as `chat_history`, as in create_history_aware_retriever."""
 
-_LOG = logging.getLogger("queen_adapters.langchain")
-_CONFIG: ContextVar[RunnableConfig] = ContextVar("queen_adapters.langchain.config")
+_ELSEWHERE = {
+    "RewritingRetriever": "queen_adapters.langchain_retriever",
+    "RewriteMiddleware": "queen_adapters.langchain_agents",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_ELSEWHERE[name]), name)
 
 
 def utterance_rewriter(
@@ -88,67 +90,6 @@ def history_aware_retriever(
     return RunnableLambda(search, afunc=asearch, name="chat_retriever_chain")
 
 
-class RewritingRetriever(BaseRetriever):
-    """A retriever that finds the history of a bare query itself."""
-
-    retriever: Any
-    """Searches."""
-    rewriter: Any
-    """A `Rewriter`, or a `Middleware` with settings of its own."""
-    history: Callable[[RunnableConfig], Any]
-    """Gets the config of the call, such as its `thread_id`, and returns the messages before it.
-
-    For async calls it may be a coroutine function. If it fails, the query is used as it is."""
-    policy: Policy | None = None
-    """When and how to rewrite; None for that of the middleware."""
-    _chain: Runnable[Question, list[Document]] = PrivateAttr()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Put the rewriter in front."""
-        self._chain = history_aware_retriever(self.rewriter, self.retriever, policy=self.policy)
-
-    def invoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """Rewrite and search."""
-        token = _CONFIG.set(ensure_config(config))
-        try:
-            return super().invoke(input, config, **kwargs)
-        finally:
-            _CONFIG.reset(token)
-
-    async def ainvoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """Rewrite and search, without blocking the event loop."""
-        token = _CONFIG.set(ensure_config(config))
-        try:
-            return await super().ainvoke(input, config, **kwargs)
-        finally:
-            _CONFIG.reset(token)
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        config = patch_config(_CONFIG.get(), callbacks=run_manager.get_child())
-        try:
-            history = self.history(config)
-        except Exception as error:
-            history = _no_history(error)
-        return self._chain.invoke({"input": query, "chat_history": history}, config)
-
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        config = patch_config(_CONFIG.get(), callbacks=run_manager.get_child())
-        try:
-            history = self.history(config)
-            history = await history if inspect.isawaitable(history) else history
-        except Exception as error:
-            history = _no_history(error)
-        return await self._chain.ainvoke({"input": query, "chat_history": history}, config)
-
-
 def _text(result: RewriteResult) -> str:
     return result.text
 
@@ -169,8 +110,3 @@ def _enabled(config: RunnableConfig) -> bool:
 def _told(config: RunnableConfig, result: RewriteResult) -> RunnableConfig:
     """Put the rewrite into the metadata of the runs below."""
     return {**config, "metadata": {**(config.get("metadata") or {}), "queen": result.to_dict()}}
-
-
-def _no_history(error: Exception) -> tuple[()]:
-    _LOG.warning("the history of a query could not be had: %s", type(error).__name__)
-    return ()

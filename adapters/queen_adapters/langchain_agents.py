@@ -12,7 +12,7 @@ from queen_adapters.frame import Front, require
 from queen_sdk import Policy
 from queen_sdk.asking import Rewrites
 
-require("langchain", extra="langchain", at_least="1.0", below="2")
+require("langchain", extra="langchain", at_least="1.4", below="2")
 
 from langchain.agents.middleware import (  # noqa: E402
     AgentMiddleware,
