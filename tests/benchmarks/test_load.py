@@ -12,7 +12,7 @@ import pytest
 from redis_server import BINARY
 
 # A quarter of a minute of work, which a busy machine may stretch.
-pytestmark = [pytest.mark.xdist_group("load"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "load.py"
 
