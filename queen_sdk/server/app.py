@@ -99,7 +99,8 @@ class _Service:
     async def turn(self, request: Request) -> Response:
         """Record a turn that needs no rewrite."""
         body = read_turn(await self._body(request))
-        session = self._session(body.session)
+        # Not through the middleware, which would go on without a failing store and say nothing.
+        session = Session(self.middleware, body.session, store=self.store)
         recorded = await session.aadd(body.turn.text, role=body.turn.role, key=body.key)
         return _json({"recorded": recorded})
 
