@@ -38,7 +38,6 @@ class Parrot(FakeListChatModel):
 def main() -> None:
     """Have a conversation of two turns."""
     with Rewriter() as rewriter:
-        rewriter.warm_up("en")  # else the first call may time out while the model is loaded
         agent = create_agent(
             Parrot(responses=[""]),
             middleware=[RewriteMiddleware(rewriter, policy=PATIENT)],

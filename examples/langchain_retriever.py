@@ -81,7 +81,6 @@ def main() -> None:
     )
     model = FakeListChatModel(responses=["Yes, three years."])
     with Rewriter() as rewriter:
-        rewriter.warm_up("en")  # else the first call may time out while the model is loaded
         search = history_aware_retriever(rewriter, retriever, policy=PATIENT)
         off = {"configurable": {"queen_enabled": False}}
         print("as asked: ", search.invoke(QUESTION, off)[0].page_content)

@@ -40,7 +40,6 @@ def main() -> None:
         return str(found[0, 0])
 
     with Rewriter() as rewriter:
-        rewriter.warm_up("en")  # else the first call may time out while the model is loaded
         retriever = RewritingRetriever(search, rewriter, policy=PATIENT)
         asked = retriever.search(HISTORY, "Does it come with a warranty?", enabled=False)
         rewritten = retriever.search(HISTORY, "Does it come with a warranty?")

@@ -76,7 +76,6 @@ async def main() -> None:
         return DOCUMENTS[rows[0, 0]]
 
     with Rewriter() as rewriter:
-        rewriter.warm_up("en")  # else the first call may time out while the model is loaded
         retriever = RewritingRetriever(search, rewriter, policy=PATIENT)
         asked = await retriever.asearch(HISTORY, "How often does it run?", enabled=False)
         rewritten = await retriever.asearch(HISTORY, "How often does it run?")

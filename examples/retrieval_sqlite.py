@@ -44,7 +44,6 @@ def main() -> None:
         return str(database.execute(best, (terms,)).fetchone()[0])
 
     with Rewriter() as rewriter:
-        rewriter.warm_up("zh")  # else the first call may time out while the model is loaded
         # The answer's prompt keeps the user's words: `rewritten.message` is what was typed.
         retriever = RewritingRetriever(
             search, rewriter, policy=Policy(mode="retrieval", timeout=10)

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import attrs
 
-from queen_sdk import Middleware, Policy, RewriteResult, Turn
+from queen_sdk import Middleware, Policy, Rewriter, RewriteResult, Turn
 from queen_sdk.asking import Rewrites
 from queen_sdk.dialogue import read_history
 from queen_sdk.errors import InvalidArgumentError, MissingExtraError, missing_extra
@@ -46,9 +46,15 @@ def _numbers(name: str) -> tuple[int, ...]:
 
 
 def in_middleware(rewriter: Rewrites, policy: Policy | None) -> Middleware:
-    """Return a middleware around a rewriter; one that is handed in is used as it is."""
+    """Return a middleware around a rewriter; one that is handed in is used as it is.
+
+    The models of a `Rewriter` are loaded now: else the first utterance would wait for them, and
+    time out.
+    """
     if isinstance(rewriter, Middleware):
         return rewriter
+    if isinstance(rewriter, Rewriter):
+        rewriter.warm_up()
     return Middleware(rewriter, policy)
 
 

@@ -95,9 +95,7 @@ class QueenRewriter(GraphComponent):
             if config["bundle"] is not None:
                 raise QueenError("give bundle or url, not both: the server has its own bundle")
             return RemoteRewriter(config["url"], timeout=config["timeout"] or 10.0)
-        rewriter = Rewriter(config["bundle"], threads=1)
-        rewriter.warm_up()  # else the first message would wait for it, and be late
-        return rewriter
+        return Rewriter(config["bundle"], threads=1)
 
     def __init__(self, middleware: Middleware) -> None:
         """Take what rewrites."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from queen_adapters.frame import Front, require, text_of, turns_of
 
-from queen_sdk import Middleware, Policy, Turn
+from queen_sdk import Middleware, Policy, Rewriter, Turn
 from queen_sdk.errors import InvalidArgumentError, MissingExtraError
 from queen_sdk.testing import FakeRewriter
 
@@ -112,3 +113,19 @@ class TestFront:
             result = front.rewrite(["a"], "b")
             assert (result.text, front.message(result)) == ("b a", "b a")
             assert front.rewrite(["a"], "b", enabled=False).skip_reason == "disabled"
+
+
+def test_models_are_loaded_when_the_adapter_is_made(tiny_bundle_dir: Path) -> None:
+    # Else the first utterance would wait for them, and time out.
+    loaded: list[tuple[str, ...]] = []
+
+    class Watched(Rewriter):
+        def warm_up(self, *languages: str) -> None:
+            super().warm_up(*languages)
+            loaded.append(languages)
+
+    with Watched(tiny_bundle_dir) as rewriter:
+        Front.around(rewriter, None)
+        assert loaded == [()]
+        Front.around(Middleware(rewriter), None)
+        assert loaded == [()]
