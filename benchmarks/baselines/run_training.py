@@ -61,7 +61,7 @@ def train_run(
     set_seed(settings.seed)
     pipeline = run_pipeline(settings, run)
     loop = _Loop(settings, pipeline, prepare_run(augment(training, settings), pipeline), run)
-    judging = attrs.evolve(settings, distractor_share=0.0, complete_share=1.0)
+    judging = attrs.evolve(settings, distractor_share=0.0, long_share=0.0, complete_share=1.0)
     judged = without_gold(augment(held_out, judging), pipeline)
     loop.go(judged, checkpoint_seconds, progress=progress)
     return loop.best

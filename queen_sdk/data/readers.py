@@ -80,11 +80,17 @@ def read_restoration(path: CorpusPath) -> list[Example]:
     return examples
 
 
-def read_task(path: CorpusPath, variants: Literal["protocol", "all"] = "protocol") -> list[Example]:
+def read_task(
+    path: CorpusPath,
+    variants: Literal["protocol", "all"] = "protocol",
+    *,
+    whole_history: bool = False,
+) -> list[Example]:
     """Read TASK, English restaurant dialogues: every user turn, after the two turns before it.
 
     `protocol` takes the ellipsis version of a turn, else the coreference version, else the turn
     itself. `all` adds the coreference version where both exist, its id ending in `#coreference`.
+    `whole_history` gives all turns before.
     """
     if variants not in ("protocol", "all"):
         raise InvalidArgumentError(f"variants must be protocol or all, got {variants!r}.")
@@ -101,7 +107,8 @@ def read_task(path: CorpusPath, variants: Literal["protocol", "all"] = "protocol
             for utterance, suffix in zip(utterances, suffixes, strict=False):
                 examples.append(dialogue.example(history, utterance, complete, f".{i}{suffix}"))
             answer = record.get(str, "dial", i, "sys", "sent")
-            history = (Turn(complete), Turn(answer, role="assistant"))
+            before = history if whole_history else ()
+            history = (*before, Turn(complete), Turn(answer, role="assistant"))
     return examples
 
 

@@ -17,18 +17,24 @@ from queen_sdk.training.settings import TrainSettings
 def training_examples(names: Sequence[str], path: CorpusPath) -> list[Example]:
     """Read the training parts of several corpora, with everything that helps training.
 
-    TASK gives all incomplete versions of a turn; the untitled CANARD dialogues get a stand-in for
-    their title.
+    TASK gives all incomplete versions of a turn, every second one after all turns before it; the
+    untitled CANARD dialogues get a stand-in for their title.
     """
     examples: list[Example] = []
     for name in names:
         if name == "task":
-            examples += CORPORA[name].select(read_task(path, variants="all"), "train")
+            examples += CORPORA[name].select(_task_of_both_lengths(path), "train")
         elif name == "canard-untitled":
             examples += read_canard_untitled(path, title_from_rewrites=True)
         else:
             examples += load(name, path, part="train")
     return examples
+
+
+def _task_of_both_lengths(path: CorpusPath) -> list[Example]:
+    short = read_task(path, variants="all")
+    whole = read_task(path, variants="all", whole_history=True)
+    return [pair[k % 2] for k, pair in enumerate(zip(short, whole, strict=True))]
 
 
 def shared_with_evaluation(examples: Sequence[Example], path: CorpusPath) -> list[Example]:

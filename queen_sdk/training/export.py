@@ -59,7 +59,7 @@ def export_bundle(
         raise InvalidArgumentError(f"{run} holds no finished epoch; train there first")
     if not precisions or not check_on:
         raise InvalidArgumentError("export needs at least one precision and one example to check")
-    settings = TrainSettings.load(run / "settings.json").as_served
+    settings = TrainSettings.load(run / "settings.json")
     selected = json.loads((run / "best" / "selected.json").read_text(encoding="utf-8"))
     decoding = DecodingSettings(**selected["selected"]["decoding"])
     model = QueenScorer.from_pretrained(run / "best", attn_implementation="eager").eval()

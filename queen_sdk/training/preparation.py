@@ -18,6 +18,7 @@ from queen_sdk.pipeline import Pipeline, Prepared
 from queen_sdk.rows import Row
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.vocabulary import Vocabulary
+from queen_sdk.values import Turn
 
 
 @attrs.frozen
@@ -72,13 +73,8 @@ def prepare(examples: Iterable[Example], pipeline: Pipeline) -> list[TrainingExa
 def worth_training(
     examples: Iterable[TrainingExample], settings: TrainSettings
 ) -> list[TrainingExample]:
-    """Leave out what the settings say is too long or cannot be learnt by copying."""
-    return [
-        example
-        for example in examples
-        if (settings.longest is None or len(example.features.input_ids) <= settings.longest)
-        and (example.rebuildable or not settings.rebuildable)
-    ]
+    """Leave out what cannot be learnt by copying, if the settings say so."""
+    return [example for example in examples if example.rebuildable or not settings.rebuildable]
 
 
 def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None:
@@ -187,16 +183,31 @@ def augment(examples: Sequence[Example], settings: TrainSettings) -> list[Exampl
 
 
 _MOST_DISTRACTORS = 3
+_LONG = (6, 20)
+"""Foreign turns that make a long conversation; how many of them are seen is up to the window."""
 
 
 def _distracted(
     example: Example, examples: Sequence[Example], settings: TrainSettings, chance: random.Random
 ) -> Example:
-    if chance.random() >= settings.distractor_share:
+    drawn = chance.random()
+    if drawn < settings.long_share:
+        foreign = _conversation(examples, chance.randint(*_LONG), chance)
+    elif drawn < settings.long_share + settings.distractor_share:
+        foreign = [
+            turn
+            for _ in range(chance.randint(1, _MOST_DISTRACTORS))
+            for turn in chance.choice(examples).history[-1:]
+        ]
+    else:
         return example
-    foreign = [
-        turn
-        for _ in range(chance.randint(1, _MOST_DISTRACTORS))
-        for turn in chance.choice(examples).history[-1:]
-    ]
     return attrs.evolve(example, history=(*foreign, *example.history))
+
+
+def _conversation(examples: Sequence[Example], length: int, chance: random.Random) -> list[Turn]:
+    """Return at least so many turns: whole dialogues, one after the other."""
+    turns: list[Turn] = []
+    while len(turns) < length:
+        foreign = chance.choice(examples)
+        turns += (*foreign.history, Turn(foreign.reference))
+    return turns

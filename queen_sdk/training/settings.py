@@ -42,11 +42,14 @@ class TrainSettings:
     dropout: float = 0.1
     seed: int = 13
     max_length: int = attrs.field(default=256, validator=attrs.validators.ge(32))
-    """Word pieces that the model sees at most."""
+    """Word pieces that the model sees at most, in training as in serving: beyond the lengths that
+    it has learnt it goes astray."""
     complete_share: float = 0.2
     """References that are given as utterances of their own, as a share of the examples."""
     distractor_share: float = 0.15
-    """Examples that get turns of other dialogues put in front of theirs."""
+    """Examples that get a few turns of other dialogues put in front of theirs."""
+    long_share: float = 0.1
+    """Examples that get so many that the window is full, as it is in a long conversation."""
     gold_share: float = 0.5
     """Examples whose coreference marks are the gold ones; the others take the collection's."""
     extra_words: int = attrs.field(default=6, validator=attrs.validators.ge(0))
@@ -66,12 +69,14 @@ class TrainSettings:
     """The parser of the ellipsis part: "embedded", "spacy:PIPELINE", "ltp:MODEL"; None for none."""
     limit: int | None = None
     """Read only so many training examples; None for all."""
-    longest: int | None = None
-    """Train on no example of more word pieces: long ones cost most; None for all."""
     rebuildable: bool = False
     """Train only on examples whose reference the edits rebuild word for word."""
     most_judged: int = attrs.field(default=1_000, validator=attrs.validators.ge(1))
     """Held-out examples of one corpus that choose epoch and thresholds, at most."""
+    mean_kept: float = attrs.field(
+        default=0.998, validator=(attrs.validators.ge(0), attrs.validators.lt(1))
+    )
+    """Of the mean of the weights, at each step; the mean is what is judged and kept."""
 
     def __attrs_post_init__(self) -> None:
         """Check that there is exactly one thing to start from."""
@@ -80,12 +85,6 @@ class TrainSettings:
                 f"a run starts from either an encoder or init, got {self.encoder!r} "
                 f"and {self.init!r}"
             )
-
-    @property
-    def as_served(self) -> TrainSettings:
-        """The settings with a length that the model has learnt: longer inputs lead it astray."""
-        length = self.max_length if self.longest is None else min(self.max_length, self.longest)
-        return attrs.evolve(self, max_length=length)
 
     @property
     def template(self) -> TemplateSettings:

@@ -28,6 +28,7 @@ from queen_sdk.decoding import Scores
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.features import EncodedBatch
 from queen_sdk.pipeline import Pipeline
+from queen_sdk.training.averaging import MeanWeights
 from queen_sdk.training.batches import ExampleDataset, LengthSampler, as_tensors, collate
 from queen_sdk.training.curve import draw_curve
 from queen_sdk.training.loss import circle_loss
@@ -71,13 +72,12 @@ def train(
     examples = worth_training(prepare(augment(training, settings), pipeline), settings)
     if not examples:
         raise InvalidArgumentError(
-            f"none of {len(training)} examples is left to train on; allow longer ones "
-            f"(longest is {settings.longest}) or such as cannot be rebuilt"
+            f"none of {len(training)} examples is left to train on; see more word pieces "
+            f"(max_length is {settings.max_length}) or allow examples that cannot be rebuilt"
         )
     # As many complete utterances as others: restraint counts as much as rewriting.
-    judging = attrs.evolve(settings, distractor_share=0.0, complete_share=1.0)
-    serving = build_pipeline(run / "tokenizer.json", settings.as_served, vocabulary)
-    judged = prepare(augment(sample_of_each(held_out, settings), judging), serving)
+    judging = attrs.evolve(settings, distractor_share=0.0, long_share=0.0, complete_share=1.0)
+    judged = prepare(augment(sample_of_each(held_out, settings), judging), pipeline)
     loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
     return load_selected(run)
@@ -156,7 +156,9 @@ class _Loop:
         schedule = get_linear_schedule_with_warmup(
             optimizer, round(steps * settings.warm_up), steps
         )
+        self._mean = MeanWeights(model, settings.mean_kept)
         self._accelerator = Accelerator()
+        self._accelerator.register_for_checkpointing(self._mean)
         self._model, self._optimizer, self._loader, self._schedule = self._accelerator.prepare(
             model, optimizer, loader, schedule
         )
@@ -208,6 +210,7 @@ class _Loop:
             self._optimizer.step()
             self._schedule.step()
             self._optimizer.zero_grad()
+        self._mean.add(self._accelerator.unwrap_model(self._model))
         return float(loss.detach())
 
     def _finish_epoch(self, loss: float) -> None:
@@ -220,7 +223,7 @@ class _Loop:
 
     def _judge(self) -> Selected:
         language = self._settings.language
-        model = self._accelerator.unwrap_model(self._model)
+        model = self._mean.model
         scored = score_examples(self._judged, torch_score(model), self._pipeline.builder, language)
         selected = select_thresholds(scored, language)
         if selected.exact_match > self._best:

@@ -127,6 +127,18 @@ def test_task_history_is_the_last_two_utterances(task_file: Path) -> None:
     ]
 
 
+def test_task_can_give_the_whole_history(task_file: Path) -> None:
+    short, whole = read_task(task_file), read_task(task_file, whole_history=True)
+    assert [e.id for e in whole] == [e.id for e in short]
+    assert whole[2].history == (
+        Turn("I want food in the south."),
+        bot("Which cuisine?"),
+        Turn("Any cuisine. "),
+        bot("Chiquito is nice."),
+    )
+    assert whole[3].history == ()
+
+
 def test_task_variants_add_the_coreference_version(task_file: Path) -> None:
     protocol, variants = read_task(task_file), read_task(task_file, variants="all")
     (added,) = [example for example in variants if example not in protocol]

@@ -5,7 +5,7 @@ pytestmark = pytest.mark.train
 pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk.data.examples import Example  # noqa: E402
-from queen_sdk.training.preparation import carve, sample_of_each  # noqa: E402
+from queen_sdk.training.preparation import augment, carve, sample_of_each  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
 from queen_sdk.values import Turn  # noqa: E402
 
@@ -51,8 +51,21 @@ def test_so_many_examples_of_every_corpus_are_judged() -> None:
     assert sample_of_each(examples, attrs.evolve(SETTINGS, seed=5)) != chosen
 
 
-def test_a_model_is_served_no_longer_than_it_was_trained() -> None:
-    settings = attrs.evolve(SETTINGS, max_length=256)
-    assert settings.as_served.max_length == 256
-    assert attrs.evolve(settings, longest=96).as_served.max_length == 96
-    assert attrs.evolve(settings, longest=400).as_served.max_length == 256
+def test_some_examples_stand_at_the_end_of_a_long_conversation() -> None:
+    settings = attrs.evolve(SETTINGS, complete_share=0.0, distractor_share=0.3, long_share=0.2)
+    examples = dialogues("task", 200)
+    seen = augment(examples, settings)
+    assert len(seen) == len(examples)
+    assert all(now.history[-1:] == e.history for now, e in zip(seen, examples, strict=True))
+    foreign = [len(example.history) - 1 for example in seen]
+    assert 0.25 < sum(0 < count <= 3 for count in foreign) / len(seen) < 0.35
+    assert 0.15 < sum(6 <= count <= 21 for count in foreign) / len(seen) < 0.25
+    assert 0.45 < foreign.count(0) / len(seen) < 0.55
+
+
+def test_a_long_conversation_is_made_of_whole_dialogues() -> None:
+    settings = attrs.evolve(SETTINGS, complete_share=0.0, distractor_share=0.0, long_share=1.0)
+    for example in augment(dialogues("task", 3), settings):
+        *foreign, own = (turn.text for turn in example.history)
+        assert own == "hello"
+        assert foreign == ["hello", "b"] * (len(foreign) // 2)
