@@ -9,6 +9,9 @@ import attrs
 from queen_sdk.decoding import Decoding
 
 _FARTHEST = 12.0
+_SIZES = ("close", "rows", "words")
+_EDITED = tuple(f"edited_{name}" for name in ("bias", "inside", "outside", "count", *_SIZES))
+_UNTOUCHED = tuple(f"untouched_{name}" for name in ("bias", "outside", *_SIZES))
 
 
 @attrs.frozen
@@ -27,26 +30,47 @@ class ConfidenceSettings:
     """For results without edits: the constant."""
     untouched_outside: float = 0.5
     """Weight of how far the highest cell stays below the threshold."""
+    edited_close: float = 0.0
+    """Weight of how many cells beat the threshold or nearly do (the logarithm, as below)."""
+    edited_rows: float = 0.0
+    """Weight of how many words could have been copied."""
+    edited_words: float = 0.0
+    """Weight of how many words the utterance has."""
+    untouched_close: float = 0.0
+    untouched_rows: float = 0.0
+    untouched_words: float = 0.0
+
+    @property
+    def edited(self) -> tuple[float, ...]:
+        """The constant and the weights of `clearness` for results with edits."""
+        return tuple(getattr(self, name) for name in _EDITED)
+
+    @property
+    def untouched(self) -> tuple[float, ...]:
+        """The same for results without edits."""
+        return tuple(getattr(self, name) for name in _UNTOUCHED)
+
+    @classmethod
+    def of(cls, edited: tuple[float, ...], untouched: tuple[float, ...]) -> ConfidenceSettings:
+        """Return the settings with these constants and weights."""
+        named = (*zip(_EDITED, edited, strict=True), *zip(_UNTOUCHED, untouched, strict=True))
+        return cls(**dict(named))
 
 
 def clearness(decoding: Decoding) -> tuple[float, ...]:
-    """Return the inputs of the logistic model: inside, outside and count, or only outside."""
+    """Return the inputs of the logistic model; without edits, inside and count are missing."""
+    sizes = tuple(math.log1p(getattr(decoding, name)) for name in _SIZES)
     outside = _clip(-decoding.outside)
     if not decoding.edits:
-        return (outside,)
-    return _clip(decoding.inside), outside, float(len(decoding.edits) - 1)
+        return (outside, *sizes)
+    return (_clip(decoding.inside), outside, float(len(decoding.edits) - 1), *sizes)
 
 
 def confidence(decoding: Decoding, settings: ConfidenceSettings) -> float:
     """Return the probability that the decoded result, edited or untouched, is right."""
+    constant, *weights = settings.edited if decoding.edits else settings.untouched
     values = clearness(decoding)
-    if decoding.edits:
-        weights = (settings.edited_inside, settings.edited_outside, settings.edited_count)
-        logit = settings.edited_bias
-    else:
-        weights = (settings.untouched_outside,)  # type: ignore[assignment]
-        logit = settings.untouched_bias
-    logit += sum(weight * value for weight, value in zip(weights, values, strict=True))
+    logit = constant + sum(w * value for w, value in zip(weights, values, strict=True))
     return 1.0 / (1.0 + math.exp(-_clip(logit, 40.0)))
 
 

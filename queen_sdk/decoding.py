@@ -22,6 +22,8 @@ Scores = npt.NDArray[np.float32]
 
 _HIGHEST = 1e30
 """No score comes near, and sums of it stay finite."""
+_CLOSE = 2.0
+"""A cell that stays below the threshold by less nearly beats it."""
 _OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
 
 
@@ -87,6 +89,12 @@ class Decoding:
     """Lowest score above the threshold among the copied cells; infinite without edits."""
     outside: float
     """Highest score above the threshold (usually negative) among all other cells."""
+    close: int = 0
+    """Cells that beat the threshold or nearly do."""
+    rows: int = 0
+    """Words of the history that could have been copied."""
+    words: int = 0
+    """Words of the utterance."""
 
 
 Decoder: TypeAlias = Callable[
@@ -115,8 +123,9 @@ def decode(
         if column - 1 in protected:
             margins[1, :, column] = -np.inf
     words = [row.token.text.casefold() for row in rows]
+    size = int(np.count_nonzero(margins > -_CLOSE)), len(rows), len(utterance)
     if not (margins > 0).any():
-        return Decoding((), np.inf, float(margins.max(initial=-np.inf)))
+        return Decoding((), np.inf, float(margins.max(initial=-np.inf)), *size)
     pieces = _Pieces(rows, words, settings)
     found = [*_substitutions(margins[0], pieces), *_insertions(margins[1], pieces)]
     edits = [
@@ -125,7 +134,7 @@ def decode(
         if copied
     ]
     kept = _consistent([e for e in edits if not _changes_nothing(e, words, utterance)], words)
-    return Decoding(tuple(kept), *_clearness(margins, kept, words))
+    return Decoding(tuple(kept), *_clearness(margins, kept, words), *size)
 
 
 _Found = tuple[EditKind, int, int, tuple[Piece, ...]]

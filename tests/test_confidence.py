@@ -14,25 +14,27 @@ from queen_sdk.decoding import Decoding, Piece, TokenEdit
 EDIT = TokenEdit("insert", 0, 0, (Piece(0, 0, 1.0),), 1.0)
 MARGINS = st.floats(allow_nan=False)
 WEIGHTS = st.floats(-100, 100)
+SIZES = (0, 1, 3)
+LOGARITHMS = (0.0, math.log(2), math.log(4))
 DEFAULT = ConfidenceSettings()
 
 
 def edited(inside: float, outside: float, count: int = 1) -> Decoding:
-    return Decoding((EDIT,) * count, inside, outside)
+    return Decoding((EDIT,) * count, inside, outside, *SIZES)
 
 
 def untouched(outside: float) -> Decoding:
-    return Decoding((), math.inf, outside)
+    return Decoding((), math.inf, outside, *SIZES)
 
 
 @pytest.mark.parametrize(
     ("decoding", "expected"),
     [
-        (edited(1.5, -2.0), (1.5, 2.0, 0.0)),
-        (edited(1.5, 0.5, count=3), (1.5, -0.5, 2.0)),
-        (edited(math.inf, -math.inf), (12.0, 12.0, 0.0)),
-        (untouched(-3.0), (3.0,)),
-        (untouched(-math.inf), (12.0,)),
+        (edited(1.5, -2.0), (1.5, 2.0, 0.0, *LOGARITHMS)),
+        (edited(1.5, 0.5, count=3), (1.5, -0.5, 2.0, *LOGARITHMS)),
+        (edited(math.inf, -math.inf), (12.0, 12.0, 0.0, *LOGARITHMS)),
+        (untouched(-3.0), (3.0, *LOGARITHMS)),
+        (untouched(-math.inf), (12.0, *LOGARITHMS)),
     ],
 )
 def test_clearness_says_how_far_cells_are_from_the_threshold(
@@ -43,7 +45,10 @@ def test_clearness_says_how_far_cells_are_from_the_threshold(
 
 @pytest.mark.parametrize(
     ("decoding", "logit"),
-    [(edited(2.0, -4.0, count=2), 1 + 2 * 2 + 3 * 4 - 4), (untouched(-0.5), 5 + 6 * 0.5)],
+    [
+        (edited(2.0, -4.0, count=2), 1 + 2 * 2 + 3 * 4 - 4 + 8 * LOGARITHMS[1]),
+        (untouched(-0.5), 5 + 6 * 0.5 - 7 * LOGARITHMS[2]),
+    ],
 )
 def test_each_case_has_its_own_logistic_model(decoding: Decoding, logit: float) -> None:
     settings = ConfidenceSettings(
@@ -53,7 +58,11 @@ def test_each_case_has_its_own_logistic_model(decoding: Decoding, logit: float) 
         edited_count=-4,
         untouched_bias=5,
         untouched_outside=6,
+        edited_close=100,  # of none
+        edited_rows=8,
+        untouched_words=-7,
     )
+    assert ConfidenceSettings.of(settings.edited, settings.untouched) == settings
     assert confidence(decoding, settings) == pytest.approx(1 / (1 + math.exp(-logit)))
 
 

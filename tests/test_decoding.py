@@ -47,7 +47,7 @@ class TestSpans:
 
     def test_nothing_is_edited_below_the_threshold(self) -> None:
         decoding = decoded({("substitute", "Anna", 2): -0.25})
-        assert decoding == Decoding((), np.inf, -0.25)
+        assert decoding == Decoding((), np.inf, -0.25, 1, len(ROWS), END)
 
     def test_a_cell_at_the_threshold_does_not_speak(self) -> None:
         assert decoded({("substitute", "Anna", 2): 0.0}).edits == ()
@@ -164,7 +164,9 @@ class TestPlaces:
         assert found == [("insert", column, column, "Anna")]
 
     def test_the_end_cannot_be_replaced(self) -> None:
-        assert decoded({("substitute", "Anna", END): 9.0}) == Decoding((), np.inf, -5.0)
+        assert decoded({("substitute", "Anna", END): 9.0}) == Decoding(
+            (), np.inf, -5.0, 0, len(ROWS), END
+        )
 
     def test_neighbours_that_copy_the_same_are_replaced_as_one(self) -> None:
         cells: dict[Cell, float] = {

@@ -175,9 +175,17 @@ def _followups(language: str, _: CorpusPath) -> list[Example]:
     return generate(language)
 
 
+_COMPLETE = "#complete"
+
+
 def complete_examples(examples: Iterable[Example]) -> list[Example]:
     """Give each reference back as an utterance that needs nothing, its id ending in `#complete`."""
-    return [attrs.evolve(e, utterance=e.reference, id=f"{e.id}#complete") for e in examples]
+    return [attrs.evolve(e, utterance=e.reference, id=e.id + _COMPLETE) for e in examples]
+
+
+def is_made_complete(example: Example) -> bool:
+    """Tell whether `complete_examples` made an example."""
+    return example.id.endswith(_COMPLETE)
 
 
 def _alternating(texts: Sequence[str]) -> list[Turn]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queen_sdk.confidence import ConfidenceSettings, clearness
+from queen_sdk.data.readers import is_made_complete
 from queen_sdk.decoding import Decoding, DecodingSettings, Scores, decode
 from queen_sdk.editing import apply_edits, realise
 from queen_sdk.evaluation.metric_tokens import metric_tokens
@@ -142,27 +143,39 @@ def _percent(values: npt.NDArray[np.bool_]) -> float:
 def fit_confidence(
     examples: Sequence[Scored], settings: DecodingSettings, language: str
 ) -> ConfidenceSettings:
-    """Fit both logistic models of the confidence on held-out examples."""
-    rows: dict[bool, list[tuple[tuple[float, ...], bool]]] = {True: [], False: []}
+    """Fit both logistic models of the confidence on held-out examples.
+
+    References that are given back as utterances count little: they are there to test restraint, and
+    many of them would make every untouched result look right.
+    """
+    rows: dict[bool, list[_Outcome]] = {True: [], False: []}
     for scored in examples:
         decoding = decode_scored(scored, settings)
         right = is_right(scored, decoding, language)
-        rows[bool(decoding.edits)].append((clearness(decoding), right))
-    edited = _logistic(rows[True], 3)
-    untouched = _logistic(rows[False], 1)
-    return ConfidenceSettings(*edited, *untouched)
+        share = _MADE_SHARE if is_made_complete(scored.example.example) else 1.0
+        rows[bool(decoding.edits)].append((clearness(decoding), right, share))
+    defaults = ConfidenceSettings()
+    edited = _logistic(rows[True], len(defaults.edited))
+    untouched = _logistic(rows[False], len(defaults.untouched))
+    return ConfidenceSettings.of(edited, untouched)
 
 
-def _logistic(rows: Sequence[tuple[tuple[float, ...], bool]], width: int) -> list[float]:
+_MADE_SHARE = 0.1
+_Outcome = tuple[tuple[float, ...], bool, float]
+"""How clear a result was, whether it was right, and how much it counts."""
+
+
+def _logistic(rows: Sequence[_Outcome], width: int) -> tuple[float, ...]:
     """Return constant and weights of a lightly regularised logistic regression (Newton)."""
-    inputs = np.ones((len(rows), width + 1))
-    for k, (values, _) in enumerate(rows):
+    inputs = np.ones((len(rows), width))
+    for k, (values, _, _) in enumerate(rows):
         inputs[k, 1:] = values
-    targets = np.array([right for _, right in rows], dtype=float)
-    weights = np.zeros(width + 1)
+    targets = np.array([right for _, right, _ in rows], dtype=float)
+    shares = np.array([share for _, _, share in rows])
+    weights = np.zeros(width)
     for _ in range(50):
         predicted = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
-        gradient = inputs.T @ (targets - predicted) - 0.1 * weights
-        curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs
-        weights += np.linalg.solve(curvature + 0.1 * np.eye(width + 1), gradient)
-    return [float(weight) for weight in weights]
+        gradient = inputs.T @ (shares * (targets - predicted)) - 0.1 * weights
+        curvature = (inputs * (shares * predicted * (1 - predicted))[:, None]).T @ inputs
+        weights += np.linalg.solve(curvature + 0.1 * np.eye(width), gradient)
+    return tuple(float(weight) for weight in weights)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.train
+pytest.importorskip("torch", reason="needs the extra train")
+
+from handmade import rows_of  # noqa: E402
+
+from queen_sdk.confidence import confidence  # noqa: E402
+from queen_sdk.data.examples import Example  # noqa: E402
+from queen_sdk.data.readers import complete_examples  # noqa: E402
+from queen_sdk.decoding import DecodingSettings  # noqa: E402
+from queen_sdk.evaluation.metric_tokens import metric_tokens  # noqa: E402
+from queen_sdk.features import Features  # noqa: E402
+from queen_sdk.tokenization import tokenize  # noqa: E402
+from queen_sdk.training.preparation import TrainingExample  # noqa: E402
+from queen_sdk.training.selection import (  # noqa: E402
+    Scored,
+    decode_scored,
+    fit_confidence,
+    select_thresholds,
+)
+from queen_sdk.values import Turn  # noqa: E402
+
+EXAMPLE = Example(
+    (Turn("Anna sings"),), utterance="is she good", reference="is Anna good", id="x:1"
+)
+(COMPLETE,) = complete_examples([EXAMPLE])
+
+
+def scored(example: Example, score: float) -> Scored:
+    """An example of which one cell scores so high: Anna for "she", or else for the last word."""
+    words = tokenize(example.utterance)
+    place = 1 if words[1].text == "she" else 2
+    rows = rows_of("Anna sings")
+    features = Features((), 0, (), (), rows, words)
+    scores = np.full((2, len(rows), len(words) + 1), -9.0, dtype=np.float32)
+    scores[0, next(k for k, row in enumerate(rows) if row.token.text == "Anna"), place] = score
+    prepared = TrainingExample(example, features, features, (), (), True)
+    return Scored(prepared, scores, metric_tokens(example.reference, "en"))
+
+
+def claimed(settings: object, example: Scored) -> float:
+    return confidence(decode_scored(example, DecodingSettings()), settings)  # type: ignore[arg-type]
+
+
+def test_the_threshold_parts_right_edits_from_wrong_ones() -> None:
+    right = [scored(EXAMPLE, 1.8)] * 10
+    wrong = [scored(COMPLETE, 1.3)] * 10
+    found = select_thresholds(right + wrong, "en")
+    assert (found.exact_match, found.untouched) == (100, 100)
+    assert found.decoding.substitute_threshold == 1.5
+
+
+def test_results_as_clear_as_those_that_were_wrong_get_little_confidence() -> None:
+    seen = [scored(EXAMPLE, 6.0)] * 50 + [scored(COMPLETE, 0.5)] * 500
+    fitted = fit_confidence(seen, DecodingSettings(), "en")
+    assert claimed(fitted, scored(EXAMPLE, 6.0)) > 0.9
+    assert claimed(fitted, scored(EXAMPLE, 0.5)) < 0.1
+
+
+def test_made_utterances_do_not_speak_for_missed_edits() -> None:
+    missed, complete = [scored(EXAMPLE, -3.0)] * 50, [scored(COMPLETE, -3.0)] * 50
+    fitted = fit_confidence(missed + complete, DecodingSettings(), "en")
+    assert 0.05 < claimed(fitted, scored(EXAMPLE, -3.0)) < 0.15
