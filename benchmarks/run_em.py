@@ -30,9 +30,10 @@ from measuring.texts import add_path_option, made_up
 
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import load
+from queen_sdk.data.splitting import carve
 from queen_sdk.pipeline import Prepared
 from queen_sdk.training.corpora import split_examples
-from queen_sdk.training.preparation import TrainingExample, build_pipeline, carve
+from queen_sdk.training.preparation import TrainingExample, build_pipeline
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import evaluate_thresholds, score_examples
 from queen_sdk.training.settings import TrainSettings

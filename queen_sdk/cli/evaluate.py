@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from queen_sdk.bundle import load_bundle, record_scores
+from queen_sdk.bundle import Bundle, load_bundle, record_scores
 from queen_sdk.cli.command import (
     Command,
     add_bundle_option,
@@ -16,13 +16,17 @@ from queen_sdk.cli.command import (
     language_of,
 )
 from queen_sdk.cli.output import say, say_json
+from queen_sdk.data.corpus import CorpusPath
+from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import CORPORA, load
+from queen_sdk.data.splitting import carve
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 from queen_sdk.rewriter import Rewriter
 from queen_sdk.wire import json_text
 
 _STANDARD = "-"
+_HELD_OUT = "held-out"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +35,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_path_option(parser)
     parser.add_argument(
         "--part",
-        choices=("eval", "train", "all"),
+        choices=("eval", "train", "all", _HELD_OUT),
         default="eval",
-        help="part of the corpus, split as for the published results (default: eval)",
+        help="part of the corpus, split as for the published results, or the dialogues of the "
+        "training part that the bundle was not trained on (default: eval)",
     )
     parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
@@ -56,6 +61,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--reliability", metavar="F.png", help="draw how often each confidence came true"
     )
     parser.add_argument(
+        "--wrong", metavar="F.jsonl", help="write every wrong result with its cause, a line each"
+    )
+    parser.add_argument(
         "--no-untouched",
         action="store_true",
         help="do not give the references back as utterances, which takes half of the time",
@@ -72,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     path = corpus_path(arguments, [arguments.data])
     language = language_of([arguments.data], arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
-    for option in ("json", "reliability"):
+    for option in ("json", "reliability", "wrong"):
         file = getattr(arguments, option)
         if file and not Path(file).parent.is_dir():
             raise InvalidArgumentError(f"--{option}: there is no directory {Path(file).parent}")
@@ -80,6 +88,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InvalidArgumentError("--record needs --bundle: whose manifest is to be written?")
     if arguments.record and arguments.parser is not None:
         raise InvalidArgumentError("--record notes the bundle as it is; leave --parser out")
+    if arguments.record and arguments.part != "eval":
+        raise InvalidArgumentError("--record notes the evaluation part; leave --part out")
     metric_tokens("", language)  # so that a missing tokenizer is found before anything is read
     with ExitStack() as stack:
         bundle: str | Path | None = arguments.bundle
@@ -88,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> int:
         rewriter = stack.enter_context(Rewriter(bundle))
         report = evaluate(
             rewriter,
-            load(arguments.data, path, arguments.part)[:limit],
+            _examples(arguments, path, load_bundle(arguments.bundle or language))[:limit],
             language=language,
             corpus=arguments.data,
             threshold=arguments.threshold,
@@ -99,6 +109,9 @@ def _run(arguments: argparse.Namespace) -> int:
         record_scores(load_bundle(arguments.bundle), arguments.data, report.summary())
     if arguments.reliability and report.calibration is not None:
         draw_reliability(report.calibration, report.bundle.system, Path(arguments.reliability))
+    if arguments.wrong:
+        lines = (json_text(wrong.to_dict()) + "\n" for wrong in report.wrong)
+        Path(arguments.wrong).write_text("".join(lines), encoding="utf-8")
     if arguments.json == _STANDARD:
         say_json(report.to_dict())
         return 0
@@ -106,6 +119,20 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         Path(arguments.json).write_text(json_text(report.to_dict(), indent=2) + "\n", "utf-8")
     return 0
+
+
+def _examples(
+    arguments: argparse.Namespace, path: CorpusPath | None, bundle: Bundle
+) -> list[Example]:
+    if arguments.part != _HELD_OUT:
+        return load(arguments.data, path, arguments.part)
+    settings = bundle.manifest.training.get("settings", {})
+    if arguments.data not in settings.get("data", ()) or settings["select_on"] != "train-split":
+        raise InvalidArgumentError(
+            f"--part {_HELD_OUT}: {bundle.manifest.name} did not hold out any of {arguments.data}"
+        )
+    examples = load(arguments.data, path, "train")
+    return carve(examples, settings["held_out"], settings["seed"])[1]
 
 
 COMMAND = Command(

@@ -16,6 +16,7 @@ from queen_sdk.data.readers import complete_examples
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.evaluation.baselines import copy, pronoun_substitution
 from queen_sdk.evaluation.calibration import Calibration, Judged, calibrate
+from queen_sdk.evaluation.causes import CAUSES, Cause, cause_of
 from queen_sdk.evaluation.metric_tokens import metric_tokens
 from queen_sdk.evaluation.metrics import Scores, score
 from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow, published
@@ -69,6 +70,31 @@ class Latency:
     """How many were timed."""
 
 
+@attrs.frozen
+class Wrong:
+    """A result that is not its reference."""
+
+    example: Example
+    text: str = attrs.field(kw_only=True)
+    """What it was rewritten to."""
+    confidence: float | None = attrs.field(kw_only=True)
+    """None if the model was not asked."""
+    cause: Cause = attrs.field(kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        example = self.example
+        return {
+            "id": example.id,
+            "cause": self.cause,
+            "history": [turn.text for turn in example.history],
+            "utterance": example.utterance,
+            "rewrite": self.text,
+            "reference": example.reference,
+            "confidence": self.confidence,
+        }
+
+
 @attrs.frozen(kw_only=True)
 class Report:
     """What an evaluation found."""
@@ -97,6 +123,14 @@ class Report:
     """How often nothing was edited, by reason."""
     calibration: Calibration | None
     """Whether confidences mean what they say; None if the model was never asked."""
+    wrong: tuple[Wrong, ...]
+    """The results that are not the reference, in order."""
+
+    @property
+    def causes(self) -> Mapping[Cause, int]:
+        """How many results are wrong by which cause."""
+        found = Counter(wrong.cause for wrong in self.wrong)
+        return {cause: found[cause] for cause in CAUSES if found[cause]}
 
     @property
     def scores(self) -> Scores:
@@ -120,6 +154,7 @@ class Report:
             },
             "latency_ms": attrs.asdict(self.latency),
             "skip_reasons": dict(self.skip_reasons),
+            "causes": dict(self.causes),
             "calibration": self.calibration and self.calibration.to_dict(),
             "rows": [
                 *(_measured_row(row) for row in (self.bundle, *self.baselines)),
@@ -196,6 +231,7 @@ def evaluate(
         latency=run.time(examples, results),
         skip_reasons=Counter(r.skip_reason for r in results if r.skip_reason is not None),
         calibration=calibrate(columns.judge(results)),
+        wrong=columns.wrong(examples, results),
     )
 
 
@@ -235,6 +271,23 @@ class _Columns:
             )
             if result.confidence is not None
         ]
+
+    def wrong(
+        self, examples: Sequence[Example], results: Sequence[RewriteResult]
+    ) -> tuple[Wrong, ...]:
+        """Return the results that are wrong, with their causes."""
+        columns = zip(
+            examples, results, self.references, self.utterances, self.histories, strict=True
+        )
+        found = (
+            (e, r, cause_of(metric_tokens(r.text, self.language), reference, utterance, history))
+            for e, r, reference, utterance, history in columns
+        )
+        return tuple(
+            Wrong(example, text=result.text, confidence=result.confidence, cause=cause)
+            for example, result, cause in found
+            if cause is not None
+        )
 
     def measure(self, system: str, texts: Sequence[str]) -> Measured:
         predictions = [metric_tokens(text, self.language) for text in texts]

@@ -34,6 +34,8 @@ def markdown(report: Report) -> str:
         _overlap_table(measured),
         "\n".join(_facts(report)),
     ]
+    if report.wrong:
+        parts.append(_causes_table(report))
     if report.calibration is not None:
         parts.append(_confidence_table(report.calibration))
     if report.published:
@@ -91,6 +93,14 @@ def _facts(report: Report) -> list[str]:
     if report.threshold is not None:
         facts.append(f"- threshold: {report.threshold:g} instead of the bundle's own")
     return facts
+
+
+def _causes_table(report: Report) -> str:
+    body = [
+        [cause, f"{count:,}", _number(100 * count / report.examples)]
+        for cause, count in report.causes.items()
+    ]
+    return _table(["wrong results", "count", "% of all"], body)
 
 
 def _confidence_table(calibration: Calibration) -> str:

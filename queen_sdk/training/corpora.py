@@ -9,8 +9,8 @@ from pathlib import Path
 from queen_sdk.data.corpus import Corpus, CorpusPath
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_task
+from queen_sdk.data.splitting import carve, corpus_of
 from queen_sdk.errors import InvalidArgumentError
-from queen_sdk.training.preparation import carve, corpus_of
 from queen_sdk.training.settings import TrainSettings
 
 

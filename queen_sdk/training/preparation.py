@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import complete_examples
+from queen_sdk.data.splitting import corpus_of
 from queen_sdk.data.supervision import GoldEdit, supervise
 from queen_sdk.features import FeatureBuilder, Features, PieceEncoder
 from queen_sdk.parsing.registry import open_parser
@@ -120,37 +121,6 @@ def _cells(edit: GoldEdit, rows: Sequence[Row]) -> Iterable[tuple[Cells, bool]]:
                 and rows[other].segment == rows[other + size - 1].segment
             ):
                 yield Cells(operation, (other, other + size), columns), counts
-
-
-def carve(
-    examples: Sequence[Example], share: float, seed: int
-) -> tuple[list[Example], list[Example]]:
-    """Split by dialogue into training and held-out examples.
-
-    So many dialogues of every corpus are held out, and the same ones whatever other corpora there
-    are: a run that goes on from another one must not be judged by what that one was trained on.
-    Examples of one dialogue share their id up to the last dot, colon excepted: `task:12.3`.
-    """
-    by_corpus: dict[str, set[str]] = {}
-    for example in examples:
-        by_corpus.setdefault(corpus_of(example), set()).add(_dialogue(example))
-    chosen: set[str] = set()
-    for dialogues in by_corpus.values():
-        drawn = sorted(dialogues, key=lambda dialogue: random.Random(f"{seed}.{dialogue}").random())
-        chosen.update(drawn[: round(len(drawn) * share)])
-    return (
-        [example for example in examples if _dialogue(example) not in chosen],
-        [example for example in examples if _dialogue(example) in chosen],
-    )
-
-
-def corpus_of(example: Example) -> str:
-    """Return the name of the corpus that an example comes from."""
-    return example.id.partition(":")[0]
-
-
-def _dialogue(example: Example) -> str:
-    return example.id.rsplit(".", 1)[0]
 
 
 def sample_of_each(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:

@@ -77,6 +77,36 @@ def test_the_main_figures_can_be_recorded_in_the_bundle(
     assert "latency_ms" not in recorded
 
 
+def test_wrong_results_are_written_with_their_causes(
+    queen: Queen, tiny_bundle_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.jsonl"
+    call = ("eval", "--bundle", tiny_bundle_dir, "--data", "rewrite", "--path", corpus)
+    outcome = queen(*call, "--threshold", 99, "--wrong", file)
+    assert "| nothing edited |     2 |     66.7 |" in outcome.out
+    first, second = map(json.loads, file.read_text("utf-8").splitlines())
+    assert (first["id"], second["id"]) == ("rewrite:18001", "rewrite:18002")
+    assert first["cause"] == "nothing edited"
+    assert first["rewrite"] == first["utterance"] == "他好吗"
+    assert first["reference"] == "史密斯好吗"
+
+
+def test_the_held_out_part_is_what_the_bundle_was_not_trained_on(
+    queen: Queen, altered_bundle: Callable[..., Path], corpus: Path
+) -> None:
+    bundle = altered_bundle()
+    call = ("eval", "--bundle", bundle, "--data", "rewrite", "--path", corpus)
+    outcome = queen(*call, "--part", "held-out")
+    assert (outcome.code, "did not hold out any of rewrite" in outcome.err) == (2, True)
+    settings = {"data": ["rewrite"], "held_out": 0.0005, "seed": 13, "select_on": "train-split"}
+    trained = attrs.evolve(read_manifest(bundle), training={"settings": settings})
+    write_manifest(bundle, trained)
+    outcome = queen(*call, "--part", "held-out", "--no-untouched", "--json", "-")
+    assert json.loads(outcome.out)["examples"] == 9
+    outcome = queen(*call, "--part", "held-out", "--record")
+    assert (outcome.code, "leave --part out" in outcome.err) == (2, True)
+
+
 class TestAnotherParser:
     @pytest.fixture
     def trained_with_one(
