@@ -126,13 +126,12 @@ def _examples(
 ) -> list[Example]:
     if arguments.part != _HELD_OUT:
         return load(arguments.data, path, arguments.part)
-    settings = bundle.manifest.training.get("settings", {})
-    if arguments.data not in settings.get("data", ()) or settings["select_on"] != "train-split":
+    held_out = bundle.manifest.training.get("held_out", {})
+    if arguments.data not in held_out:
         raise InvalidArgumentError(
             f"--part {_HELD_OUT}: {bundle.manifest.name} did not hold out any of {arguments.data}"
         )
-    examples = load(arguments.data, path, "train")
-    return carve(examples, settings["held_out"], settings["seed"])[1]
+    return carve(load(arguments.data, path, "train"), 0.0, 0, held_out)[1]
 
 
 COMMAND = Command(

@@ -12,6 +12,7 @@ from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_tas
 from queen_sdk.data.splitting import carve, corpus_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.training.settings import TrainSettings
+from queen_sdk.training.starting import held_out_before
 
 
 def training_examples(names: Sequence[str], path: CorpusPath) -> list[Example]:
@@ -74,6 +75,8 @@ def split_examples(
 ) -> tuple[list[Example], list[Example]]:
     """Return the examples to train on and those to select on, the same ones for every call.
 
+    What was held out by the model that a run starts from is held out again.
+
     What also stands in the evaluation part of another corpus is left out; `report` is told how
     many those were.
 
@@ -88,7 +91,8 @@ def split_examples(
     if settings.select_on == "eval":
         held_out = [e for name in settings.data for e in _evaluation_part(name, path)]
         return examples, held_out
-    training, held_out = carve(examples, settings.held_out, settings.seed)
+    before = {} if settings.init is None else held_out_before(settings.init)
+    training, held_out = carve(examples, settings.held_out, settings.seed, before)
     if not training or not held_out:
         raise InvalidArgumentError(
             f"held_out must leave examples on both sides, got {settings.held_out} "

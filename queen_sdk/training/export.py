@@ -28,7 +28,7 @@ from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Score, Scored, evaluate_thresholds, score_examples
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.starting import origin_of
+from queen_sdk.training.starting import held_out_of, origin_of
 from queen_sdk.training.trainer import torch_score
 from queen_sdk.training.vocabulary import load_vocabulary
 
@@ -178,6 +178,7 @@ def _training_record(
     return {
         **origin_of(run),
         "settings": {**attrs.asdict(settings), **names, "data": list(settings.data)},
+        "held_out": held_out_of(run) if settings.select_on == "train-split" else {},
         "best_epoch": selected["epoch"],
         "ablation": settings.ablate,
         "ellipsis": (

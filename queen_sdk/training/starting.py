@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from torch.nn import Dropout
 from transformers import AutoConfig, AutoTokenizer
 
 from queen_sdk.bundle import Bundle, load_bundle
+from queen_sdk.data.examples import Example
+from queen_sdk.data.readers import CORPORA
+from queen_sdk.data.splitting import HeldOut, dialogues_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.parsing.registry import load_parser, open_parser
 from queen_sdk.template import COREF, ELLIP
@@ -21,6 +24,8 @@ from queen_sdk.training.scorer import QueenConfig, QueenScorer
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.thawing import thaw
 from queen_sdk.training.vocabulary import Vocabulary, load_vocabulary
+
+HELD_OUT_FILE = "held_out.json"
 
 
 @attrs.frozen(eq=False)
@@ -81,6 +86,31 @@ def inherited_settings(init: str, language: str) -> dict[str, Any]:
         "max_length": manifest.max_length,
         "ablate": manifest.training.get("ablation", "none"),
     }
+
+
+def held_out_before(init: str) -> HeldOut:
+    """Return the dialogues of public corpora that a bundle or run was not trained on."""
+    run = _run_directory(init)
+    if run is None:
+        return dict(load_bundle(init).manifest.training.get("held_out", {}))
+    return held_out_of(run)
+
+
+def held_out_of(run: Path) -> HeldOut:
+    """Return what a run holds out; nothing if an older release started it."""
+    file = run / HELD_OUT_FILE
+    found: dict[str, list[str]] = {}
+    if file.exists():
+        found = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def note_held_out(run: Path, held_out: Sequence[Example]) -> None:
+    """Keep in a run what it holds out of the public corpora: your own files may change."""
+    public = {name for name, corpus in CORPORA.items() if corpus.file or corpus.generated}
+    named = {name: ids for name, ids in dialogues_of(held_out).items() if name in public}
+    text = json.dumps(named, ensure_ascii=False)
+    (run / HELD_OUT_FILE).write_text(text + "\n", encoding="utf-8")
 
 
 def _same_language(init: str, language: str, known: tuple[str, ...]) -> None:

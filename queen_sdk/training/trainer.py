@@ -1,8 +1,8 @@
 """The training loop: from corpora and an encoder to selected weights in a run directory.
 
-A run directory holds `settings.json`, `origin.json`, `vocabulary.json`, `tokenizer.json`,
-`log.csv`, `curve.png`, `checkpoint/` (to resume from) and `best/` (weights and thresholds of the
-best epoch).
+A run directory holds `settings.json`, `held_out.json`, `origin.json`, `vocabulary.json`,
+`tokenizer.json`, `log.csv`, `curve.png`, `checkpoint/` (to resume from) and `best/` (weights and
+thresholds of the best epoch).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.starting import Start, start
+from queen_sdk.training.starting import Start, note_held_out, start
 from queen_sdk.training.vocabulary import run_vocabulary
 
 _LOG_FIELDS = ("epoch", "step", "seconds", "loss", "exact_match", "incomplete", "untouched")
@@ -65,6 +65,7 @@ def train(
     """
     run.mkdir(parents=True, exist_ok=True)
     _remember(settings, run)
+    note_held_out(run, held_out)
     set_seed(settings.seed)
     begun = _begin(settings, run)
     vocabulary = run_vocabulary(run, training, settings, begun.vocabulary)

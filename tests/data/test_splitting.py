@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queen_sdk.data.examples import Example
-from queen_sdk.data.splitting import carve
+from queen_sdk.data.splitting import carve, dialogues_of
 from queen_sdk.values import Turn
 
 
@@ -35,3 +35,14 @@ def test_a_smaller_share_holds_out_some_of_the_same() -> None:
     task = dialogues("task", 50)
     less, more = (carve(task, share, seed=13)[1] for share in (0.1, 0.2))
     assert all(example in more for example in less)
+
+
+def test_what_was_held_out_before_is_held_out_again() -> None:
+    task, qrecc = dialogues("task", 50), dialogues("qrecc", 50)
+    before = dialogues_of(carve(task, 0.1, seed=1)[1])
+    assert list(before) == ["task"]
+    assert len(before["task"]) == 5
+    training, held_out = carve(task + qrecc, 0.2, seed=2, before=before)
+    assert dialogues_of(held_out)["task"] == before["task"]
+    assert len(dialogues_of(held_out)["qrecc"]) == 10
+    assert len(training) == 300 - 3 * 15
