@@ -43,9 +43,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.training.corpora import split_examples
     from queen_sdk.training.export import export_bundle
     from queen_sdk.training.settings import TrainSettings
+    from queen_sdk.training.starting import held_out_of
 
     settings = TrainSettings.load(arguments.run_directory / "settings.json")
-    training, held_out = split_examples(settings, corpus_path(arguments, settings.data))
+    training, held_out = split_examples(
+        settings,
+        corpus_path(arguments, settings.data),
+        before=held_out_of(arguments.run_directory),
+    )
     typical = random.Random(settings.seed).sample(training, min(len(training), _CALIBRATION))
     try:
         manifest = export_bundle(

@@ -9,7 +9,7 @@ from pathlib import Path
 from queen_sdk.data.corpus import Corpus, CorpusPath
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_task
-from queen_sdk.data.splitting import carve, corpus_of
+from queen_sdk.data.splitting import HeldOut, carve, corpus_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.starting import held_out_before
@@ -71,11 +71,16 @@ def _is_there(corpus: Corpus, path: CorpusPath) -> bool:
 
 
 def split_examples(
-    settings: TrainSettings, path: CorpusPath, *, report: Callable[[str], None] | None = None
+    settings: TrainSettings,
+    path: CorpusPath,
+    *,
+    before: HeldOut | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> tuple[list[Example], list[Example]]:
     """Return the examples to train on and those to select on, the same ones for every call.
 
-    What was held out by the model that a run starts from is held out again.
+    What was held out `before`, by the model that a run starts from unless you say it, is held out
+    again.
 
     What also stands in the evaluation part of another corpus is left out; `report` is told how
     many those were.
@@ -91,7 +96,8 @@ def split_examples(
     if settings.select_on == "eval":
         held_out = [e for name in settings.data for e in _evaluation_part(name, path)]
         return examples, held_out
-    before = {} if settings.init is None else held_out_before(settings.init)
+    if before is None:
+        before = {} if settings.init is None else held_out_before(settings.init)
     training, held_out = carve(examples, settings.held_out, settings.seed, before)
     if not training or not held_out:
         raise InvalidArgumentError(
