@@ -89,6 +89,7 @@ def test_train_writes_a_parser(queen: Queen, treebanks: Path, tmp_path: Path) ->
         (("--texts", "task"), "--teacher and --texts need each other"),
         (("--teacher", "x", "--texts", "task"), "--teacher needs --encoder"),
         (("--encoder", "nowhere"), "--encoder must be a directory"),
+        (("--seeds", "0"), "--seeds"),
     ],
 )
 def test_options_that_do_not_go_together(
