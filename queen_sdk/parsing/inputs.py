@@ -130,8 +130,8 @@ def _add_neighbours(rows: Ids, wide: npt.NDArray[np.bool_]) -> None:
     pairs = (ends * _MIX + beginnings) * _MIX & _MASK  # whatever overflows is cut off
     pairs ^= pairs >> 15
     alone = wide & (rows[:, _PLACE] == 0)
-    rows[alone, _BEHIND] = pairs[1:][alone] % HASHES[1]
-    rows[wide, _BEFORE] = pairs[:-1][wide] % HASHES[2]
+    np.copyto(rows[:, _BEHIND], pairs[1:] % HASHES[1], where=alone)
+    np.copyto(rows[:, _BEFORE], pairs[:-1] % HASHES[2], where=wide)
 
 
 def _longest_by_beginning(vocabulary: Sequence[str]) -> dict[str, int]:
