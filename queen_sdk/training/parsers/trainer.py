@@ -24,7 +24,7 @@ from queen_sdk.training.parsers.teacher import Teacher
 from queen_sdk.training.parsers.teaching import annotate
 from queen_sdk.training.parsers.vectors import WordVectors, encoder_vectors, fresh_vectors
 
-_WIDTHS = {"zh": 64}
+_WIDTHS = {"zh": 72}
 _WIDTH = 96
 _JOINED_WIDTHS = {"zh": 64}
 _WARM_UP = 0.15
@@ -39,13 +39,13 @@ class ParserSettings:
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 3e-3
     width: int = attrs.field()
-    """Of each direction of the recurrent layers; Chinese has twice as many tokens to a sentence."""
+    """Of each direction of the recurrent layers; Chinese sentences have more units."""
     joined_width: int | None = attrs.field()
-    """Of what is known of one token, below the recurrent layers; None leaves it as it is."""
+    """Of what is known of one unit, below the recurrent layers; None leaves it as it is."""
     word_width: int = 64
     """Of the word vectors."""
     dropout: float = 0.33
-    relation_weight: float = 0.5
+    relation_weight: float = 1.0
     """Share of the relations in the loss, beside the structure."""
     swapped: float = 0.3
     """Share of the sentences of an epoch in which words are swapped for others of their kind."""
