@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 
 from queen_sdk.values import Token
 
@@ -64,6 +65,11 @@ def tokenize(text: str, *, start: int = 0, marks: bool = True) -> tuple[Token, .
         for match in _TOKEN.finditer(text, start)
         if marks or not is_mark(match.group())
     )
+
+
+def token_spans(text: str, most: int) -> list[tuple[int, int]]:
+    """Return the offsets of the first `most` tokens: many times quicker than the tokens."""
+    return [match.span() for match in islice(_TOKEN.finditer(text), most)]
 
 
 def is_mark(token: str) -> bool:

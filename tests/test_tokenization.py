@@ -9,7 +9,7 @@ from handmade import processor_seconds
 from hypothesis import given
 from strategies import ODD, texts
 
-from queen_sdk.tokenization import is_mark, tokenize
+from queen_sdk.tokenization import is_mark, token_spans, tokenize
 
 
 def words(text: str) -> list[str]:
@@ -86,6 +86,10 @@ class TestCuts:
 
 class TestOffsets:
     """Tokens are slices of the text."""
+
+    @given(texts)
+    def test_spans_are_those_of_the_first_tokens(self, text: str) -> None:
+        assert token_spans(text, 3) == [(t.start, t.end) for t in tokenize(text)[:3]]
 
     @given(texts)
     def test_offsets_slice_back(self, text: str) -> None:

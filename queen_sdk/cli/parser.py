@@ -52,6 +52,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         choices=tuple(CORPORA),
         help="corpus whose training part the teacher reads, beside the treebanks' folder; repeat",
     )
+    train.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="train with N seeds, from --seed on, and keep the best on the development part",
+    )
     teach.add_argument(
         "--encoder", type=Path, required=True, metavar="DIR", help="the encoder that learns"
     )
@@ -92,20 +99,22 @@ def _train(arguments: argparse.Namespace) -> int:
         raise InvalidArgumentError("--teacher and --texts need each other")
     if arguments.teacher is not None and encoder is None:
         raise InvalidArgumentError("--teacher needs --encoder: which one was it made of?")
+    seeds = at_least_one("--seeds", arguments.seeds)
     _prepare(arguments, encoder)
     from queen_sdk.training.parsers.export import export_parser, parser_notice
     from queen_sdk.training.parsers.teacher import load_teacher
     from queen_sdk.training.parsers.teaching import dialogue_texts
-    from queen_sdk.training.parsers.trainer import ParserSettings, train_parser
+    from queen_sdk.training.parsers.trainer import ParserSettings, train_best
 
     settings = _settings(ParserSettings, arguments, language=arguments.lang)
     given = None
     if arguments.teacher is not None and encoder is not None:
         given = load_teacher(arguments.teacher, encoder)
-    trained = train_parser(
+    trained = train_best(
         settings,
         read_treebanks(arguments.lang, path, "train"),
         read_treebanks(arguments.lang, path, "dev"),
+        seeds=seeds,
         encoder=encoder,
         teacher=given,
         texts=dialogue_texts(arguments.texts, path.parent),

@@ -11,9 +11,9 @@ import numpy as np
 from queen_sdk.bundle.files import damaged, sha256_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.parsing.base import EllipsisEnds, Structure, ellipsis_ends
-from queen_sdk.parsing.inputs import LONGEST, ParserInputs
+from queen_sdk.parsing.inputs import ParserInputs, Span
 from queen_sdk.runtime import Graph
-from queen_sdk.tokenization import tokenize
+from queen_sdk.values import Token
 
 GRAPH_FILE = "parser.onnx"
 VOCABULARY_FILE = "vocabulary.txt"
@@ -65,18 +65,33 @@ class EmbeddedParser:
 
     def parse(self, utterance: str) -> Structure:
         """Return what the root clause of `utterance` shows; of a long one, of its beginning."""
-        tokens = tokenize(utterance)[:LONGEST]
-        if not tokens:
+        units = self._inputs.cut(utterance)
+        if not units:
             return _NOTHING
-        inputs = self._inputs.encode(tokens)[np.newaxis]
-        combination, places = self._graph.compute({"inputs": inputs})
-        seen = [bool(combination[0] & bit) for bit in (1, 2, 4)]
-        shown = [tokens[k] if s else None for s, k in zip(seen, places[0], strict=True)]
-        return Structure(*seen, subject_token=shown[0], verb_token=shown[1], object_token=shown[2])
+        inputs = self._inputs.encode([utterance[start:end] for start, end in units])
+        combinations, places = self._graph.compute({"inputs": inputs[np.newaxis]})
+        combination = int(combinations[0])
+        subject, verb, found = (
+            _token(utterance, units[place]) if combination >> k & 1 else None
+            for k, place in enumerate(places[0].tolist())
+        )
+        return Structure(
+            subject is not None,
+            verb is not None,
+            found is not None,
+            subject_token=subject,
+            verb_token=verb,
+            object_token=found,
+        )
 
     def close(self) -> None:
         """Free the graph."""
         self._graph.close()
+
+
+def _token(utterance: str, span: Span) -> Token:
+    start, end = span
+    return Token(utterance[start:end], start=start, end=end)
 
 
 def embedded_parsers() -> tuple[str, ...]:

@@ -1,38 +1,44 @@
-"""What the embedded parsers see of an utterance: a few numbers per token.
+"""What the embedded parsers see of an utterance: a few numbers per unit.
 
-A token is looked up in a fixed vocabulary, alone and, in Chinese, as part of the longest word that
-is known there; it is hashed; and it is described by its neighbours (Chinese) or by its first and
-last letters (other words). Everything is in lower case, for chat has little else; what the case
-was is a number of its own.
+A unit is a token or, in Chinese, the longest word of a fixed vocabulary that begins there: fewer
+units are fewer steps of the network. It is looked up in the vocabulary, whole and by its first
+character, and hashed: a Chinese word whole and by its last character, a character with its
+neighbours, other words with their first and last letters. Everything is in lower case, for chat has
+little else; what the case was is a number of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from queen_sdk.values import Token
+from queen_sdk.tokenization import token_spans
 
 Ids = npt.NDArray[np.int64]
+Span = tuple[int, int]
+"""Offsets of the first character of a unit, and behind the last."""
 
 LONGEST = 128
 """Tokens that are looked at; of a longer utterance the first ones, where the root mostly is."""
 HASHES = (4096, 8192, 4096)
-"""Sizes of the hashed tables: the token, what follows or ends it, what goes before or begins it."""
+"""Sizes of the hashed tables: the token, or the last character of a Chinese word; what follows or
+ends the token, or the whole word; what goes before or begins it."""
 SHAPES = 7
 """Lower case, capital first, capitals, other letters, digits, mark, Chinese."""
 PLACES = 4
-"""A word of one token; first, inner and last token of a longer one."""
+"""Units of one token, and of two, three and four characters."""
 COLUMNS = 4 + len(HASHES)
-"""Word, token, hashes, shape, place."""
+"""Unit, its first token, hashes, shape, length."""
 UNKNOWN = 0
 """Number of what is not in the vocabulary."""
 
-_WORD, _TOKEN, _ALONE, _BEHIND, _BEFORE, _SHAPE, _PLACE = range(COLUMNS)
+_BEHIND, _BEFORE, _PLACE = 3, 4, 6
+_FIRST_CODE, _LAST_CODE = COLUMNS, COLUMNS + 1
+"""Behind the columns of a remembered row: what the neighbours see of the unit."""
+_REMEMBERED_COLUMNS = COLUMNS + 2
 _MIX = 0x9E3779B1
 _MASK = 0x7FFFFFFF
 _FIRST_WIDE = "\u2e80"
@@ -44,64 +50,69 @@ _AFFIX = 3
 _REMEMBERED = 20_000
 _LONGEST_WORD = 32
 _LONGEST_CHINESE_WORD = 4
-_PLACES_BY_LENGTH = [[1, *[2] * (length - 2), 3] for length in range(_LONGEST_CHINESE_WORD + 1)]
 
 
 class ParserInputs:
-    """Tokens to numbers, with one vocabulary."""
+    """Text to units, and units to numbers, with one vocabulary."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         """Take the words in the order of their numbers; the first stands for the unknown ones."""
         self._numbers = {word: number for number, word in enumerate(vocabulary)}
         self._longest = _longest_by_beginning(vocabulary)
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._known: dict[str, bytes] = {}
 
-    def encode(self, tokens: Sequence[Token]) -> Ids:
-        """Return one row of `COLUMNS` numbers per token."""
-        texts = [token.text for token in tokens[:LONGEST]]
-        rows = [self._known.get(text) or self._row(text) for text in texts]
-        found = np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * COLUMNS)
-        found = found.reshape(len(rows), COLUMNS)
-        codes = found[:, _PLACE].copy()
-        found[:, _PLACE] = 0
-        if (codes >= _FIRST_WIDE_CODE).any():
-            _add_neighbours(found, codes)
-            numbers, places = [row[_WORD] for row in rows], [0] * len(rows)
-            for start, end, number in self._chinese_words(texts):
-                numbers[start:end] = [number] * (end - start)
-                places[start:end] = _PLACES_BY_LENGTH[end - start]
-            found[:, _WORD], found[:, _PLACE] = numbers, places
-        return found
+    def cut(self, text: str) -> list[Span]:
+        """Return the units of a text: known Chinese words from left to right, longest first.
 
-    def _chinese_words(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Return begin, end and number of the known words, from left to right, longest first."""
-        found: list[tuple[int, int, int]] = []
-        k, count = 0, len(texts)
-        while k + 1 < count:
-            longest = self._longest.get(texts[k] + texts[k + 1], 0)
-            for end in range(min(k + longest, count), k + 1, -1):
-                number = self._numbers.get("".join(texts[k:end]))
-                if number is not None:
-                    found.append((k, end, number))
-                    k = end - 1
+        Of a long text only the first `LONGEST` tokens are taken.
+        """
+        tokens = token_spans(text, LONGEST)
+        if not self._longest:
+            return tokens
+        found: list[Span] = []
+        k, count = 0, len(tokens)
+        while k < count:
+            start, end = tokens[k]
+            length = self._longest.get(text[start : start + 2], 1)
+            while length > 1:
+                behind = start + length
+                known = text[start:behind] in self._numbers and k + length <= count
+                if known and tokens[k + length - 1][1] == behind:  # one token per character
+                    end = behind
                     break
-            k += 1
+                length -= 1
+            found.append((start, end))
+            k += length
         return found
 
-    def _row(self, text: str) -> tuple[int, ...]:
-        """Return the numbers of a token by itself; at its place, the code that neighbours see."""
+    def encode(self, units: Sequence[str]) -> Ids:
+        """Return one row of `COLUMNS` numbers per unit."""
+        known = self._known
+        rows = b"".join([known.get(unit) or self._row(unit) for unit in units])
+        numbers = np.frombuffer(bytearray(rows), np.int64).reshape(-1, _REMEMBERED_COLUMNS)
+        wide = numbers[:, _FIRST_CODE] >= _FIRST_WIDE_CODE
+        if wide.any():
+            _add_neighbours(numbers, wide)
+        return np.ascontiguousarray(numbers[:, :COLUMNS])
+
+    def _row(self, text: str) -> bytes:
+        """Return the numbers of a unit by itself, and what its neighbours see of it."""
         plain = text.translate(_PLAIN_MARKS)
         word = plain.lower()
-        number, wide = self._numbers.get(word, UNKNOWN), plain[0] >= _FIRST_WIDE
-        row = (
-            number,
-            number,
-            _hash(word) % HASHES[0],
-            0 if wide else _hash(word[-_AFFIX:] + "$") % HASHES[1],
-            0 if wide else _hash("^" + word[:_AFFIX]) % HASHES[2],
+        joined = text[:2] in self._longest and text in self._numbers
+        first, last = (word[0], word[-1]) if joined else (word, word)
+        numbers = (
+            self._numbers.get(word, UNKNOWN),
+            self._numbers.get(first, UNKNOWN),
+            _hash(last) % HASHES[0],
+            _hash(word if joined else word[-_AFFIX:] + "$") % HASHES[1],
+            _hash("^" + word[:_AFFIX]) % HASHES[2],
             _shape(plain),
-            ord(plain[0]) if wide else _LETTERS if plain[0].isalpha() else _OTHERS,
+            len(word) - 1 if joined else 0,
+            _code(plain[0]),
+            _code(plain[-1] if joined else plain[0]),
         )
+        row = np.array(numbers, dtype=np.int64).tobytes()
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         if len(text) <= _LONGEST_WORD:
@@ -109,15 +120,18 @@ class ParserInputs:
         return row
 
 
-def _add_neighbours(rows: Ids, codes: Ids) -> None:
-    """Describe Chinese characters by the pairs that they form with what stands around them."""
-    around = np.zeros(len(codes) + 2, dtype=np.int64)
-    around[1:-1] = codes
-    pairs = (around[:-1] * _MIX + around[1:]) * _MIX & _MASK  # whatever overflows is cut off
+def _add_neighbours(rows: Ids, wide: npt.NDArray[np.bool_]) -> None:
+    """Describe Chinese characters by the pairs that they form with the ends of their neighbours.
+
+    Words have such a pair only with what goes before them.
+    """
+    ends, beginnings = np.zeros((2, len(rows) + 1), dtype=np.int64)
+    ends[1:], beginnings[:-1] = rows[:, _LAST_CODE], rows[:, _FIRST_CODE]
+    pairs = (ends * _MIX + beginnings) * _MIX & _MASK  # whatever overflows is cut off
     pairs ^= pairs >> 15
-    wide = codes >= _FIRST_WIDE_CODE
-    rows[wide, _BEHIND] = pairs[1:][wide] % HASHES[1]
-    rows[wide, _BEFORE] = pairs[:-1][wide] % HASHES[2]
+    alone = wide & (rows[:, _PLACE] == 0)
+    np.copyto(rows[:, _BEHIND], pairs[1:] % HASHES[1], where=alone)
+    np.copyto(rows[:, _BEFORE], pairs[:-1] % HASHES[2], where=wide)
 
 
 def _longest_by_beginning(vocabulary: Sequence[str]) -> dict[str, int]:
@@ -127,6 +141,12 @@ def _longest_by_beginning(vocabulary: Sequence[str]) -> dict[str, int]:
         if 1 < len(word) <= _LONGEST_CHINESE_WORD and word[0] >= _FIRST_WIDE:
             found[word[:2]] = max(found.get(word[:2], 0), len(word))
     return found
+
+
+def _code(character: str) -> int:
+    if character >= _FIRST_WIDE:
+        return ord(character)
+    return _LETTERS if character.isalpha() else _OTHERS
 
 
 def _hash(text: str) -> int:

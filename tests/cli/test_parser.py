@@ -89,6 +89,7 @@ def test_train_writes_a_parser(queen: Queen, treebanks: Path, tmp_path: Path) ->
         (("--texts", "task"), "--teacher and --texts need each other"),
         (("--teacher", "x", "--texts", "task"), "--teacher needs --encoder"),
         (("--encoder", "nowhere"), "--encoder must be a directory"),
+        (("--seeds", "0"), "--seeds"),
     ],
 )
 def test_options_that_do_not_go_together(
@@ -117,12 +118,11 @@ def test_a_spacy_pipeline_is_the_yardstick(
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("language", "least_f1", "error_left"),
-    # Half of the majority's error was the goal; the Chinese parser leaves a little more.
-    [("en", 0.85, 0.5), ("zh", 0.75, 0.53)],
+    ("language", "least_f1"),
+    [("en", 0.85), ("zh", 0.75)],
 )
 def test_the_parsers_of_the_package_on_the_test_parts(
-    queen: Queen, language: str, least_f1: float, error_left: float
+    queen: Queen, language: str, least_f1: float
 ) -> None:
     if "QUEEN_DATA" not in os.environ:
         pytest.skip("QUEEN_DATA does not point to the corpora")
@@ -130,5 +130,5 @@ def test_the_parsers_of_the_package_on_the_test_parts(
     figures = json.loads(out)
     assert code == 0
     assert figures["macro_f1"] >= least_f1
-    assert 1 - figures["accuracy"] <= (1 - figures["majority_accuracy"]) * error_left
+    assert 1 - figures["accuracy"] <= (1 - figures["majority_accuracy"]) / 2
     assert figures["size_mb"] <= 5

@@ -12,7 +12,7 @@ from tiny_parser import build_parser
 
 from queen_sdk.bundle.files import damaged
 from queen_sdk.errors import ClosedError, DamagedBundleError, InvalidArgumentError
-from queen_sdk.parsing import EllipsisEnds, ellipsis_ends
+from queen_sdk.parsing import EllipsisEnds, Structure, ellipsis_ends
 from queen_sdk.parsing.embedded import (
     COMBINATION_ENDS,
     GRAPH_FILE,
@@ -23,6 +23,7 @@ from queen_sdk.parsing.embedded import (
     EmbeddedParser,
     embedded_parsers,
 )
+from queen_sdk.values import Token
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,26 @@ class TestParsing:
         parser.close()
         with pytest.raises(ClosedError):
             parser.parse("he")
+
+
+def test_the_english_one_is_the_one_that_bundles_were_trained_with() -> None:
+    """Bundles hold its digest, and its inputs must stay as they were."""
+    parser = EmbeddedParser("en")
+    assert parser.sha256 == "a367ee2fca85ef3fa0d2904dc462d22e0dd18af86800c7083203047117556624"
+    found = parser.parse("No, he doesn't like films.")
+    assert found == Structure(
+        True,
+        True,
+        True,
+        subject_token=Token("he", start=4, end=6),
+        verb_token=Token("like", start=15, end=19),
+        object_token=Token("films", start=20, end=25),
+    )
+
+
+def test_a_chinese_word_is_given_whole() -> None:
+    found = EmbeddedParser("zh").parse("我喜欢科幻电影")
+    assert found.verb_token == Token("喜欢", start=1, end=3)
 
 
 class TestFiles:

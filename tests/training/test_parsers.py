@@ -12,6 +12,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
+import attrs
 import torch
 from transformers import AutoModel
 
@@ -22,10 +23,9 @@ from queen_sdk.parsing import ellipsis_ends
 from queen_sdk.parsing.embedded import COMBINATION_ENDS, EmbeddedParser
 from queen_sdk.parsing.inputs import ParserInputs
 from queen_sdk.parsing.rule import Word
-from queen_sdk.tokenization import tokenize
-from queen_sdk.training.parsers.examples import NONE, ExampleMaker, relations
+from queen_sdk.training.parsers.examples import NONE, ExampleMaker, Loosened, relations
 from queen_sdk.training.parsers.export import export_parser, parser_notice
-from queen_sdk.training.parsers.learning import balance, examples_of, judge
+from queen_sdk.training.parsers.learning import balance, examples_of, judge, merit
 from queen_sdk.training.parsers.teacher import (
     Teacher,
     TeacherSettings,
@@ -34,7 +34,13 @@ from queen_sdk.training.parsers.teacher import (
     train_teacher,
 )
 from queen_sdk.training.parsers.teaching import annotate
-from queen_sdk.training.parsers.trainer import ParserSettings, TrainedParser, train_parser
+from queen_sdk.training.parsers.trainer import (
+    ParserSettings,
+    TrainedParser,
+    train_best,
+    train_parser,
+)
+from queen_sdk.training.parsers.vectors import without_crossing
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
@@ -92,7 +98,7 @@ def test_the_graph_decides_as_the_network_does(trained: TrainedParser, exported:
     )
     inputs = ParserInputs(trained.vocabulary)
     for text in ("she likes films", "Pizza", "we see"):
-        rows = torch.from_numpy(inputs.encode(tokenize(text)))[None]
+        rows = torch.from_numpy(inputs.encode(text.split()))[None]
         with torch.inference_mode():
             structure, _ = trained.network(rows)
         shares = torch.softmax(structure[0], dim=-1)
@@ -120,6 +126,57 @@ def test_an_example_points_at_first_tokens() -> None:
     assert example.roles == (0, 1, 3)
     assert example.combination == 7
     assert [labels[k] for k in example.labels[1:3]] == ["B VERB root", "I VERB root"]
+
+
+def chinese(*words: tuple[str, str, int | None, str]) -> Sentence:
+    made: list[Word] = []
+    text = ""
+    for form, pos, head, label in words:
+        made.append(Word(form, pos=pos, head=head, label=label, start=len(text)))
+        text += form
+    return Sentence(text, tuple(made))
+
+
+FILMS = chinese(
+    ("我", "PRON", 2, "nsubj"),
+    ("不", "ADV", 2, "advmod"),
+    ("喜欢", "VERB", None, "root"),
+    ("电影", "NOUN", 2, "obj"),
+)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "heads", "roles", "relation_names"),
+    [
+        (["喜欢", "电影"], [2, 2, 2, 2], (0, 2, 3), ["nsubj", "advmod", "root", "obj"]),
+        (["不喜欢", "电影"], [1, 1, 1], (0, 1, 2), ["nsubj", "root", "obj"]),
+        (["我不", "喜欢电影"], [1, 1], (0, 1, 1), ["nsubj", "root"]),
+        (["欢电"], [2, 2, 2, 2, 3], (0, 2, 3), ["nsubj", "advmod", "root", "obj", "obj"]),
+    ],
+)
+def test_a_unit_that_crosses_words_stands_for_the_uppermost_that_begins_in_it(
+    vocabulary: list[str], heads: list[int], roles: tuple[int, ...], relation_names: list[str]
+) -> None:
+    labels = relations([FILMS], least=1)
+    example = ExampleMaker(ParserInputs(["[UNK]", *vocabulary]), labels).make(FILMS)
+    assert example is not None
+    assert example.heads.tolist() == heads
+    assert example.roles == roles
+    assert [labels[k].split()[-1] for k in example.labels] == relation_names
+
+
+def test_words_are_taken_apart_by_chance() -> None:
+    inputs = ParserInputs(["[UNK]", "喜欢", "电影"])
+    cut = inputs.cut(FILMS.text)
+    assert Loosened(inputs, 0.0, random.Random(1)).cut(FILMS.text) == cut
+    assert Loosened(inputs, 1.0, random.Random(1)).cut(FILMS.text) == [(k, k + 1) for k in range(6)]
+    lengths = {len(Loosened(inputs, 0.5, random.Random(k)).cut(FILMS.text)) for k in range(20)}
+    assert lengths == {4, 5, 6}
+
+
+def test_words_that_cross_those_of_the_trees_are_left_out() -> None:
+    words = ("[UNK]", "我不", "喜欢", "影视", "the")
+    assert without_crossing(words, [FILMS]) == ("[UNK]", "喜欢", "影视", "the")
 
 
 def test_an_utterance_without_tokens_or_roles() -> None:
@@ -156,6 +213,22 @@ def test_the_same_seed_gives_the_same_parser() -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+def test_of_several_seeds_the_best_is_kept() -> None:
+    settings = ParserSettings(
+        language="en", epochs=2, batch_size=8, learning_rate=0.02, width=8, word_width=4, seed=1
+    )
+    trees = treebank()
+    alone = [
+        train_parser(attrs.evolve(settings, seed=seed), trees, trees, progress=False)
+        for seed in (1, 2, 3)
+    ]
+    merits = [merit(one.decisions) for one in alone]
+    assert len(set(merits)) > 1
+    best = alone[merits.index(max(merits))].network.state_dict()
+    kept = train_best(settings, trees, trees, seeds=3, progress=False).network.state_dict()
+    assert all(torch.equal(best[name], kept[name]) for name in best)
+
+
 def test_the_notice_names_what_it_derives_from() -> None:
     notice = parser_notice("zh", "an-encoder", ["rewrite"])
     assert "Chinese GSD and GSDSimp: CC BY-SA 4.0" in notice
@@ -189,7 +262,7 @@ class TestTeaching:
 
     def test_padding_changes_nothing(self, teacher: Teacher) -> None:
         texts = ("we see", "Anna likes the restaurant nearby, does she not")
-        rows = [torch.from_numpy(teacher.inputs.encode(tokenize(text))) for text in texts]
+        rows = [torch.from_numpy(teacher.inputs.encode(text.split())) for text in texts]
         lengths = torch.tensor([len(row) for row in rows])
         with torch.inference_mode():
             alone = teacher.network.hidden(rows[0][None], lengths[:1])[0]
@@ -207,6 +280,20 @@ class TestTeaching:
             assert example.combination == max(range(8), key=lambda k: example.shares[k])
             assert example.heads.tolist().count(example.root) >= 1
             assert [k for k, head in enumerate(example.heads) if head == k] == [example.root]
+
+    def test_units_take_what_it_says_of_their_first_tokens(self, teacher: Teacher) -> None:
+        texts = ["他喜欢电影院"]
+        by_token, by_unit = (
+            annotate(teacher, texts, ParserInputs(["[UNK]", *words]), progress=False)[0]
+            for words in ((), ("喜欢", "电影院"))
+        )
+        assert (len(by_token.inputs), len(by_unit.inputs)) == (6, 3)
+        own = [0, 1, 1, 2, 2, 2]
+        assert by_unit.labels.tolist() == [by_token.labels[k] for k in (0, 1, 3)]
+        assert by_unit.root == own[by_token.root]
+        assert [k for k, head in enumerate(by_unit.heads) if head == k] == [by_unit.root]
+        assert by_unit.roles == tuple(NONE if k == NONE else own[k] for k in by_token.roles)
+        assert by_unit.shares == by_token.shares
 
     def test_it_can_be_kept(self, teacher: Teacher, encoder_dir: Path, tmp_path: Path) -> None:
         save_teacher(teacher, tmp_path)
@@ -241,7 +328,7 @@ class TestTeaching:
         )
 
         def distance(trained: TrainedParser) -> float:
-            rows = ParserInputs(trained.vocabulary).encode(tokenize(texts[0]))
+            rows = ParserInputs(trained.vocabulary).encode(texts[0].split())
             with torch.inference_mode():
                 structure, _ = trained.network(torch.from_numpy(rows)[None])
             found = torch.softmax(structure[0], dim=-1)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Protocol
 
 import attrs
 import numpy as np
 
 from queen_sdk.data.treebanks import Sentence
-from queen_sdk.parsing.inputs import LONGEST, Ids
+from queen_sdk.parsing.inputs import LONGEST, Ids, Span
 from queen_sdk.parsing.rule import Word, roles_of
-from queen_sdk.tokenization import tokenize
-from queen_sdk.values import Token
+from queen_sdk.tokenization import token_spans
 
 COMBINATIONS = 8
 """Ways to have or lack subject, verb and object."""
 NONE = -1
-"""In place of a token, where a role is missing or the head was cut off."""
+"""In place of a unit, where a role is missing or the head was cut off."""
 
 
 @attrs.frozen(eq=False)
@@ -26,18 +27,18 @@ class ParserExample:
 
     inputs: Ids
     labels: Ids
-    """Per token: the number of its relation, which also says whether it begins a word."""
+    """Per unit: the number of its relation, which also says whether it begins a word."""
     heads: Ids
-    """Per token: the first token of the word that it hangs on; its own place for the root."""
+    """Per unit: the first unit of the word that it hangs on; its own place for the root."""
     roles: tuple[int, int, int]
-    """First tokens of subject, verb and object, or `NONE`."""
+    """First units of subject, verb and object, or `NONE`."""
 
     believed: tuple[float, ...] | None = None
     """How a teacher divides belief between the eight combinations; None if a tree decides."""
 
     @property
     def root(self) -> int:
-        """The first token of the root, or `NONE`."""
+        """The first unit of the root, or `NONE`."""
         return next((k for k, head in enumerate(self.heads) if head == k), NONE)
 
     @property
@@ -54,11 +55,42 @@ class ParserExample:
 
 
 class Numbering(Protocol):
-    """Anything that makes numbers of tokens, such as `ParserInputs`."""
+    """Anything that makes numbers of a text, such as `ParserInputs`."""
 
-    def encode(self, tokens: Sequence[Token]) -> Ids:
-        """Return one row of numbers per token, for `LONGEST` of them at most."""
+    def cut(self, text: str) -> list[Span]:
+        """Return what is read as one unit each; of `LONGEST` tokens at most."""
         ...
+
+    def encode(self, units: Sequence[str]) -> Ids:
+        """Return one row of numbers per unit."""
+        ...
+
+
+class Loosened:
+    """Numbers of a text of which some units are taken apart by chance.
+
+    Words that the vocabulary lacks come in pieces: those of the treebank, which it has, would not
+    show what such pieces look like.
+    """
+
+    def __init__(self, inputs: Numbering, share: float, chance: random.Random) -> None:
+        """Take the share of units to take apart."""
+        self._inputs, self._share, self._chance = inputs, share, chance
+
+    def cut(self, text: str) -> list[Span]:
+        """Return the units, some of them token by token."""
+        tokens = dict(token_spans(text, LONGEST))
+        found: list[Span] = []
+        for start, end in self._inputs.cut(text):
+            if tokens[start] != end and self._chance.random() < self._share:
+                found += [(k, tokens[k]) for k in range(start, end) if k in tokens]
+            else:
+                found.append((start, end))
+        return found
+
+    def encode(self, units: Sequence[str]) -> Ids:
+        """Return one row of numbers per unit."""
+        return self._inputs.encode(units)
 
 
 class ExampleMaker:
@@ -71,23 +103,22 @@ class ExampleMaker:
 
     def make(self, sentence: Sentence) -> ParserExample | None:
         """Return the example; None without a token, or if the cut left no root."""
-        tokens = tokenize(sentence.text)[:LONGEST]
-        owners = _owners([token.start for token in tokens], sentence.words)
-        first: dict[int, int] = {}
-        for place, owner in enumerate(owners):
-            first.setdefault(owner, place)
-        root = next((k for k, word in enumerate(sentence.words) if word.head is None), None)
+        text, words = sentence.text, sentence.words
+        units = self._inputs.cut(text)
+        first = _first_units(units, words)
+        root = next((k for k, word in enumerate(words) if word.head is None), None)
         if root not in first:
             return None
-        heads = [_head(place, owner, first, sentence.words) for place, owner in enumerate(owners)]
+        owners = _owners(units, words, first)
+        heads = [_head(place, owner, first, words) for place, owner in enumerate(owners)]
         labels = [
-            self._label(sentence.words[owner], first[owner] == place)
+            self._label(words[owner], first.get(owner) == place)
             for place, owner in enumerate(owners)
         ]
-        roles = roles_of(sentence.words)
+        roles = roles_of(words)
         subject, verb, found = (NONE if k is None else first.get(k, NONE) for k in roles)
         return ParserExample(
-            self._inputs.encode(tokens),
+            self._inputs.encode([text[start:end] for start, end in units]),
             np.array(labels, dtype=np.int64),
             np.array(heads, dtype=np.int64),
             (subject, verb, found),
@@ -113,19 +144,47 @@ def relations(sentences: Iterable[Sentence], least: int = 5) -> tuple[str, ...]:
     return ("other", *sorted(name for name, count in counts.items() if count >= least))
 
 
-def _owners(starts: Sequence[int], words: Sequence[Word]) -> list[int]:
-    """Return for each token start the word that stands there."""
-    found: list[int] = []
-    k = 0
-    for start in starts:
-        while k + 1 < len(words) and words[k + 1].start <= start:
-            k += 1
-        found.append(k)
+def _first_units(units: Sequence[Span], words: Sequence[Word]) -> dict[int, int]:
+    """Return for each word the unit in which it begins; words without one are left out."""
+    found: dict[int, int] = {}
+    place = 0
+    for k, word in enumerate(words):
+        while place < len(units) and units[place][1] <= word.start:
+            place += 1
+        if place < len(units) and units[place][0] < word.start + len(word.text):
+            found[k] = place
     return found
 
 
+def _owners(units: Sequence[Span], words: Sequence[Word], first: dict[int, int]) -> list[int]:
+    """Return for each unit the word that it stands for.
+
+    Of several that begin in it, that is the root, or the first one that does not hang on another of
+    them; if none begins, it is the one that goes on there.
+    """
+    beginning: dict[int, list[int]] = {}
+    for k, place in first.items():
+        beginning.setdefault(place, []).append(k)
+    found: list[int] = []
+    k = 0
+    for place, (start, _) in enumerate(units):
+        while k + 1 < len(words) and words[k + 1].start <= start:
+            k += 1
+        found.append(_uppermost(beginning.get(place, [k]), words))
+    return found
+
+
+def _uppermost(own: Sequence[int], words: Sequence[Word]) -> int:
+    root = (k for k in own if words[k].head is None)
+    others = (k for k in own if words[k].head not in own)
+    return next(chain(root, others), own[0])
+
+
 def _head(place: int, owner: int, first: dict[int, int], words: Sequence[Word]) -> int:
-    if first[owner] != place:
-        return first[owner]
+    if first.get(owner) != place:
+        return first.get(owner, NONE)
     head = words[owner].head
-    return place if head is None else first.get(head, NONE)
+    if head is None:
+        return place
+    found = first.get(head, NONE)
+    return NONE if found == place else found

@@ -20,6 +20,8 @@ from queen_sdk.training.provenance import CORPUS_ORIGINS, encoder_origin
 
 _OPSET = 17
 _LEAST_ENTRIES = 10_000
+_INITIAL_STATE = 5
+"""Place among the inputs of a recurrent layer."""
 _WORD_LISTS = {"zh": ("jieba: MIT",)}
 
 
@@ -63,11 +65,25 @@ def export_parser(
             dynamo=False,
         )
         graph = onnx.load(str(plain))
+    _begin_with_zeros(graph)
     for table in _tables(graph):
         shrink_table(graph, table)
     save_graph(graph, out / GRAPH_FILE)
     (out / VOCABULARY_FILE).write_text("\n".join(vocabulary), encoding="utf-8")
     (out / NOTICE_FILE).write_text(notice, encoding="utf-8")
+
+
+def _begin_with_zeros(graph: onnx.ModelProto) -> None:
+    """Drop the nodes that make zeros for the recurrent layers, which begin with zeros anyway."""
+    for node in graph.graph.node:
+        if node.op_type == "GRU":
+            del node.input[_INITIAL_STATE:]
+    wanted = {output.name for output in graph.graph.output}
+    for node in reversed(list(graph.graph.node)):
+        if wanted.isdisjoint(node.output):
+            graph.graph.node.remove(node)
+        else:
+            wanted.update(node.input)
 
 
 def _tables(graph: onnx.ModelProto) -> list[onnx.TensorProto]:

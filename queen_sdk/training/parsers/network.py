@@ -65,8 +65,20 @@ class ParserNetwork(ParserHeads):
 
     offsets: Tensor
 
-    def __init__(self, words: Tensor, *, relations: int, width: int, dropout: float) -> None:
-        """Take the fixed word vectors, one row per entry of the vocabulary."""
+    def __init__(
+        self,
+        words: Tensor,
+        *,
+        relations: int,
+        width: int,
+        dropout: float,
+        joined_width: int | None = None,
+    ) -> None:
+        """Take the fixed word vectors, one row per entry of the vocabulary.
+
+        With `joined_width`, what is known of a token is joined to so many numbers, which makes
+        the layer above quicker.
+        """
         super().__init__(2 * width, relations=relations, width=width, dropout=dropout)
         self.words = nn.Embedding.from_pretrained(words, freeze=True)
         hashed = torch.randn(sum(HASHES), _HASH_WIDTH) * _SPREAD
@@ -76,8 +88,9 @@ class ParserNetwork(ParserHeads):
         self.forms = nn.Embedding(SHAPES * PLACES, _FORM_WIDTH)
         self.dropout = nn.Dropout(dropout)
         known = 2 * words.shape[1] + len(HASHES) * _HASH_WIDTH + _FORM_WIDTH
+        self.joined = nn.Identity() if joined_width is None else nn.Linear(known, joined_width)
         self.recurrent = nn.GRU(
-            known, width, 2, batch_first=True, bidirectional=True, dropout=dropout
+            joined_width or known, width, 2, batch_first=True, bidirectional=True, dropout=dropout
         )
 
     def hidden(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -88,7 +101,7 @@ class ParserNetwork(ParserHeads):
             self.hashed(inputs[..., 2:5] + self.offsets).reshape(batch, -1, 3 * _HASH_WIDTH),
             self.forms(inputs[..., -2] * PLACES + inputs[..., -1]),
         )
-        embedded = self.dropout(torch.cat(parts, dim=-1))
+        embedded = self.joined(self.dropout(torch.cat(parts, dim=-1)))
         if lengths is None:
             return self.dropout(self.recurrent(embedded)[0])
         packed = nn.utils.rnn.pack_padded_sequence(

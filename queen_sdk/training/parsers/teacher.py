@@ -21,11 +21,11 @@ from queen_sdk.data.chatty import chatty
 from queen_sdk.data.treebanks import Sentence
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.evaluation.parsing import Decisions
-from queen_sdk.parsing.inputs import LONGEST, Ids
+from queen_sdk.parsing.inputs import LONGEST, Ids, Span
+from queen_sdk.tokenization import token_spans
 from queen_sdk.training.parsers.examples import ExampleMaker, relations
 from queen_sdk.training.parsers.learning import Steps, batches, examples_of, judge
 from queen_sdk.training.parsers.network import ParserHeads
-from queen_sdk.values import Token
 
 TEACHER_FILE = "teacher.pt"
 
@@ -62,12 +62,15 @@ class PieceInputs:
         self.pad: int = self._tokenizer.pad_token_id
         self.ends: tuple[int, int] = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
 
-    def encode(self, tokens: Sequence[Token]) -> Ids:
+    def cut(self, text: str) -> list[Span]:
+        """Return the tokens, `LONGEST` of them at most."""
+        return token_spans(text, LONGEST)
+
+    def encode(self, units: Sequence[str]) -> Ids:
         """Return the first pieces of each token, one row per token, filled up with padding."""
-        texts = [token.text for token in tokens[:LONGEST]]
-        rows = np.full((len(texts), _PIECES), self.pad, dtype=np.int64)
-        if texts:
-            pieces = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
+        rows = np.full((len(units), _PIECES), self.pad, dtype=np.int64)
+        if units:
+            pieces = self._tokenizer(list(units), add_special_tokens=False)["input_ids"]
             for row, found in zip(rows, pieces, strict=True):
                 row[: len(found)] = found[:_PIECES]
         return rows

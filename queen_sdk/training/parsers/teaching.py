@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,9 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from queen_sdk.data.readers import load
-from queen_sdk.parsing.inputs import LONGEST, Ids, ParserInputs
-from queen_sdk.tokenization import tokenize
+from queen_sdk.parsing.inputs import ParserInputs, Span
 from queen_sdk.training.parsers.examples import NONE, ParserExample
 from queen_sdk.training.parsers.teacher import Teacher
-from queen_sdk.values import Token
 
 _AT_ONCE = 64
 _IMPOSSIBLE = -1e4
@@ -39,8 +38,8 @@ def annotate(
 
     Texts without a token are left out; the order is that of their lengths.
     """
-    read = [tokens for text in texts if (tokens := tokenize(text)[:LONGEST])]
-    read.sort(key=len)
+    read = [(text, tokens) for text in texts if (tokens := teacher.inputs.cut(text))]
+    read.sort(key=lambda one: len(one[1]))
     found: list[ParserExample] = []
     with torch.inference_mode():
         for k in tqdm(range(0, len(read), _AT_ONCE), desc="texts read", disable=not progress):
@@ -49,9 +48,12 @@ def annotate(
 
 
 def _annotated(
-    teacher: Teacher, batch: Sequence[Sequence[Token]], inputs: ParserInputs
+    teacher: Teacher, batch: Sequence[tuple[str, Sequence[Span]]], inputs: ParserInputs
 ) -> list[ParserExample]:
-    rows = [torch.from_numpy(teacher.inputs.encode(tokens)) for tokens in batch]
+    rows = [
+        torch.from_numpy(teacher.inputs.encode([text[start:end] for start, end in tokens]))
+        for text, tokens in batch
+    ]
     lengths = torch.tensor([len(row) for row in rows])
     mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
     network = teacher.network
@@ -63,15 +65,45 @@ def _annotated(
     labels = network.relations(hidden).argmax(dim=-1)
     shares = torch.softmax(structure, dim=-1)
     return [
-        ParserExample(
-            inputs.encode(tokens),
-            _numbers(labels[k], len(tokens)),
-            _numbers(heads[k], len(tokens)),
+        _example(
+            inputs,
+            text,
+            tokens,
+            labels[k].tolist(),
+            heads[k].tolist(),
             _seen(int(shares[k].argmax()), places[k, 1:].tolist()),
             tuple(shares[k].tolist()),
         )
-        for k, tokens in enumerate(batch)
+        for k, (text, tokens) in enumerate(batch)
     ]
+
+
+def _example(
+    inputs: ParserInputs,
+    text: str,
+    tokens: Sequence[Span],
+    labels: Sequence[int],
+    heads: Sequence[int],
+    roles: Sequence[int],
+    believed: tuple[float, ...],
+) -> ParserExample:
+    """Say of units what the teacher said of their first tokens; the root's unit is the root."""
+    units = inputs.cut(text)
+    starts = {start for start, _ in units}
+    own = list(accumulate(int(start in starts) for start, _ in tokens))  # numbers from 1 on
+    first = [k for k, (start, _) in enumerate(tokens) if start in starts]
+    found = [own[heads[k]] - 1 for k in first]
+    found = [NONE if head == place else head for place, head in enumerate(found)]
+    root = next(k for k in range(len(tokens)) if heads[k] == k)
+    found[own[root] - 1] = own[root] - 1
+    subject, verb, thing = (NONE if k == NONE else own[k] - 1 for k in roles)
+    return ParserExample(
+        inputs.encode([text[start:end] for start, end in units]),
+        np.array([labels[k] for k in first], dtype=np.int64),
+        np.array(found, dtype=np.int64),
+        (subject, verb, thing),
+        believed,
+    )
 
 
 def _heads(arcs: Tensor, roots: Tensor) -> Tensor:
@@ -86,7 +118,3 @@ def _seen(combination: int, places: Sequence[int]) -> tuple[int, int, int]:
         place if combination >> k & 1 else NONE for k, place in enumerate(places)
     )
     return subject, verb, found
-
-
-def _numbers(row: Tensor, length: int) -> Ids:
-    return np.asarray(row[:length].numpy(), dtype=np.int64).copy()

@@ -14,13 +14,14 @@ from transformers import AutoModel, AutoTokenizer
 
 from queen_sdk.data.treebanks import Sentence
 from queen_sdk.errors import missing_extra
+from queen_sdk.parsing.inputs import ParserInputs
 from queen_sdk.tokenization import tokenize
 
 _UNKNOWN = "[UNK]"
 _LEAST = 2
 _SPREAD = 0.5
 _BATCH = 256
-_CHINESE_WORDS = 16_000
+_CHINESE_WORDS = 24_000
 _LONGEST_CHINESE_WORD = 4
 _FIRST_WIDE = "\u2e80"
 
@@ -51,6 +52,7 @@ def encoder_vectors(
     own = (piece for piece in tokenizer.get_vocab() if len(tokenize(piece)) == 1)
     wanted = (*sorted(piece for piece in own if piece == piece.lower()), *treebank_words(sentences))
     words = tuple(dict.fromkeys((_UNKNOWN, *wanted, *(_dictionary() if language == "zh" else ()))))
+    words = without_crossing(words, sentences)
     return WordVectors(words, _reduced(_read(encoder, tokenizer, words), width), True)
 
 
@@ -67,6 +69,24 @@ def treebank_words(sentences: Iterable[Sentence]) -> list[str]:
         counts.update(token.text.lower() for token in tokenize(sentence.text))
         counts.update(word.text for word in sentence.words if _is_chinese_word(word.text))
     return [word for word, count in counts.most_common() if count >= _LEAST]
+
+
+def without_crossing(words: Sequence[str], sentences: Iterable[Sentence]) -> tuple[str, ...]:
+    """Leave out the words that, found in the treebank, cross its words more often than they fit.
+
+    They would be read as one unit: 这是 is better read as two.
+    """
+    inputs = ParserInputs(words)
+    fits: Counter[str] = Counter()
+    for sentence in sentences:
+        spans = {(word.start, word.start + len(word.text)) for word in sentence.words}
+        starts = {start for start, _ in spans}
+        for start, end in inputs.cut(sentence.text):
+            if (start, end) in spans:
+                fits[sentence.text[start:end]] += 1
+            elif any(place in starts for place in range(start + 1, end)):
+                fits[sentence.text[start:end]] -= 1
+    return tuple(word for word in words if not _is_chinese_word(word) or fits[word] >= 0)
 
 
 def _dictionary() -> list[str]:
