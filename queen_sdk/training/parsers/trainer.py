@@ -17,6 +17,7 @@ from queen_sdk.data.swapping import Swapper
 from queen_sdk.data.treebanks import Sentence
 from queen_sdk.evaluation.parsing import Decisions
 from queen_sdk.parsing.inputs import ParserInputs
+from queen_sdk.training.averaging import MeanWeights
 from queen_sdk.training.parsers.examples import ExampleMaker, Loosened, relations
 from queen_sdk.training.parsers.learning import Steps, balance, batches, examples_of, judge, merit
 from queen_sdk.training.parsers.network import ParserNetwork
@@ -106,7 +107,7 @@ def train_parser(
     drawn = min(len(taught), round(settings.taught * len(training)))
     torch.manual_seed(settings.seed)  # whatever the vectors and the teacher drew
     network = _network(settings, words, len(labels))
-    mean = _Mean(network, settings.kept)
+    mean = MeanWeights(network, settings.kept)
     judged = examples_of(development, maker)
     steps = Steps(
         network,
@@ -125,11 +126,11 @@ def train_parser(
         made = examples_of(typed, loose) + chance.sample(taught, drawn)
         for batch in batches(made, settings.batch_size, chance):
             steps.step(batch)
-            mean.add()
-        found = judge(mean.network, judged)
+            mean.add(network)
+        found = judge(mean.model, judged)
         bar.set_postfix(macro_f1=f"{found.macro_f1:.3f}", accuracy=f"{found.accuracy:.3f}")
         if best is None or merit(found) > merit(best[0]):
-            best = found, copy.deepcopy(mean.network)
+            best = found, copy.deepcopy(mean.model)
     assert best is not None  # there is at least one epoch
     kept = best[1].eval()
     balance(kept, judged)
@@ -153,24 +154,6 @@ def train_best(
         for seed in range(settings.seed, settings.seed + seeds)
     )
     return max(trained, key=lambda one: merit(one.decisions))
-
-
-class _Mean:
-    """The mean of a network's weights over its last steps."""
-
-    def __init__(self, network: ParserNetwork, kept: float) -> None:
-        self._source, self._kept, self._steps = network, kept, 0
-        self.network = copy.deepcopy(network)
-
-    def add(self) -> None:
-        """Take in the weights as they are now; the first steps count less and less."""
-        self._steps += 1
-        share = max(1 - self._kept, 9 / (9 + self._steps))
-        pairs = zip(self.network.parameters(), self._source.parameters(), strict=True)
-        with torch.no_grad():
-            for mean, now in pairs:
-                if now.requires_grad:
-                    mean.lerp_(now, share)
 
 
 def _varied(
