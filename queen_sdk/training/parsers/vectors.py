@@ -74,7 +74,7 @@ def treebank_words(sentences: Iterable[Sentence]) -> list[str]:
 def without_crossing(words: Sequence[str], sentences: Iterable[Sentence]) -> tuple[str, ...]:
     """Leave out the words that, found in the treebank, cross its words more often than they fit.
 
-    They would be read as one unit: 这是 is better read as two.
+    They would be read as one unit: 一个 is two words in the treebanks.
     """
     inputs = ParserInputs(words)
     fits: Counter[str] = Counter()
