@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from queen_sdk.data.examples import Example
 
-HeldOut = Mapping[str, Collection[str]]
-"""Dialogues by corpus, each named as the ids of its examples name it behind the colon."""
+HeldOut = Mapping[str, str]
+"""Dialogues by corpus, named as the ids of their examples name them behind the colon, with spaces
+between them: a list of hundreds would fill a manifest."""
 
 
 def carve(
@@ -31,7 +32,7 @@ def carve(
     chosen: set[str] = set()
     for corpus, dialogues in by_corpus.items():
         if corpus in before:
-            chosen.update(f"{corpus}:{name}" for name in before[corpus])
+            chosen.update(f"{corpus}:{name}" for name in before[corpus].split())
             continue
         drawn = sorted(dialogues, key=lambda dialogue: random.Random(f"{seed}.{dialogue}").random())
         chosen.update(drawn[: round(len(drawn) * share)])
@@ -41,13 +42,13 @@ def carve(
     )
 
 
-def dialogues_of(examples: Sequence[Example]) -> dict[str, list[str]]:
+def dialogues_of(examples: Sequence[Example]) -> dict[str, str]:
     """Return the dialogues that examples belong to, for another `carve`."""
     found: dict[str, dict[str, None]] = {}
     for example in examples:
         corpus, _, name = _dialogue(example).partition(":")
         found.setdefault(corpus, {})[name] = None
-    return {corpus: list(names) for corpus, names in found.items()}
+    return {corpus: " ".join(names) for corpus, names in found.items()}
 
 
 def corpus_of(example: Example) -> str:

@@ -99,7 +99,7 @@ def held_out_before(init: str) -> HeldOut:
 def held_out_of(run: Path) -> HeldOut:
     """Return what a run holds out; nothing if an older release started it."""
     file = run / HELD_OUT_FILE
-    found: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     if file.exists():
         found = json.loads(file.read_text(encoding="utf-8"))
     return found
