@@ -118,6 +118,7 @@ def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Dat
         epochs=1 if arguments.quick else arguments.epochs,
         batch_size=16,
         learning_rate=arguments.rate,
+        long_share=0.0,  # the evaluation part has two turns, and long ones cost RUN most
         marks=False,
         limit=arguments.limit,
     )

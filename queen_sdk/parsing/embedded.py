@@ -11,7 +11,7 @@ import numpy as np
 from queen_sdk.bundle.files import damaged, sha256_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.parsing.base import EllipsisEnds, Structure, ellipsis_ends
-from queen_sdk.parsing.inputs import ParserInputs, Span
+from queen_sdk.parsing.inputs import FORMAT, ParserInputs, Span
 from queen_sdk.runtime import Graph
 from queen_sdk.values import Token
 
@@ -58,10 +58,10 @@ class EmbeddedParser:
 
     @property
     def sha256(self) -> str:
-        """Digest of graph and vocabulary together."""
+        """Digest of graph, vocabulary and the format of what the graph is given."""
         files = (GRAPH_FILE, VOCABULARY_FILE)
         digests = "".join(sha256_of(self.directory / name) for name in files)
-        return hashlib.sha256(digests.encode("ascii")).hexdigest()
+        return hashlib.sha256(f"{digests} {FORMAT}".encode("ascii")).hexdigest()
 
     def parse(self, utterance: str) -> Structure:
         """Return what the root clause of `utterance` shows; of a long one, of its beginning."""

@@ -21,6 +21,9 @@ Ids = npt.NDArray[np.int64]
 Span = tuple[int, int]
 """Offsets of the first character of a unit, and behind the last."""
 
+FORMAT = 2
+"""Raise it when the numbers of an utterance change. It is part of a parser's digest, so that a parser
+that was trained on other numbers is refused."""
 LONGEST = 128
 """Tokens that are looked at; of a longer utterance the first ones, where the root mostly is."""
 HASHES = (4096, 8192, 4096)
