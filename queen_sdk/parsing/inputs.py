@@ -22,7 +22,7 @@ Span = tuple[int, int]
 """Offsets of the first character of a unit, and behind the last."""
 
 FORMAT = 2
-"""Raise it when the numbers of an utterance change. It is part of a parser's digest, so that a parser
+"""Raise it when the numbers of an utterance change. It is part of a parser's digest, so that one
 that was trained on other numbers is refused."""
 LONGEST = 128
 """Tokens that are looked at; of a longer utterance the first ones, where the root mostly is."""

@@ -22,9 +22,9 @@ from measuring.encoders import encoder  # noqa: E402
 from measuring.texts import made_up  # noqa: E402
 from transformers import BertModel  # noqa: E402
 
+from queen_sdk.data.splitting import carve  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.pipeline import Pipeline  # noqa: E402
-from queen_sdk.training.preparation import carve  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
 
 
