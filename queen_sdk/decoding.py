@@ -112,13 +112,13 @@ def decode(
     """Choose the edits of one utterance.
 
     `protected` are utterance tokens that must not be replaced; the place between two of them takes
-    no insertion.
+    no insertion. -1 and the number of tokens stand for what is before the first, behind the last.
     """
     thresholds = (settings.substitute_threshold, settings.insert_threshold)
     limited = np.clip(thresholds, -_HIGHEST, _HIGHEST).astype(np.float32)
     margins = scores - limited[:, None, None]
     margins[0, :, len(utterance) :] = -np.inf
-    for column in protected:
+    for column in protected - {-1}:
         margins[0, :, column] = -np.inf
         if column - 1 in protected:
             margins[1, :, column] = -np.inf

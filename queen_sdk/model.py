@@ -180,7 +180,11 @@ def _texts(turns: Sequence[Turn]) -> Mapping[int, str]:
 def protected_tokens(
     utterance: str, tokens: Sequence[Token], terms: Sequence[str]
 ) -> frozenset[int]:
-    """Return the indices of the tokens that a protected term touches, in whatever case."""
+    """Return the indices of the tokens that a protected term touches, in whatever case.
+
+    A term may begin before the first token, in the tag of a speaker, or end behind the last: then
+    the places there, -1 and the number of tokens, are among them.
+    """
     if not terms:
         return frozenset()
     lowered = utterance.lower()
@@ -193,6 +197,10 @@ def protected_tokens(
         while start >= 0:
             starts.append(start)
             start = text.find(wanted, start + 1)
+        if tokens and any(s < tokens[0].start < s + len(wanted) for s in starts):
+            found.add(-1)
+        if tokens and any(s < tokens[-1].end < s + len(wanted) for s in starts):
+            found.add(len(tokens))
         for k, token in enumerate(tokens):
             before = bisect_left(starts, token.end)
             if before and starts[before - 1] + len(wanted) > token.start:

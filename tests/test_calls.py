@@ -96,6 +96,11 @@ class TestProtection:
         results = list(rewriter.rewrite_many(batch, protect=iter(["he"]), batch_size=1))  # type: ignore[arg-type]
         assert ["he does not care." in result.text for result in results] == [True] * 3
 
+    def test_a_term_may_begin_in_the_tag_of_a_speaker(self, rewriter: Rewriter) -> None:
+        utterance = "he北京he:he㐀"
+        result = rewriter.rewrite(["he:he"], utterance, protect=[utterance], threshold=-3.0)
+        assert utterance in result.text
+
     @given(data=st.data())
     def test_a_protected_term_is_still_there(self, rewriter: Rewriter, data: st.DataObject) -> None:
         history, utterance = data.draw(dialogues)
