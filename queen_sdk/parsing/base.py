@@ -29,6 +29,18 @@ class Structure:
     object_token: Token | None = attrs.field(default=None, kw_only=True)
     """The same for the object."""
 
+    @classmethod
+    def shown_by(cls, subject: Token | None, verb: Token | None, found: Token | None) -> Structure:
+        """Return the structure that these words show; None for what is missing."""
+        return cls(
+            subject is not None,
+            verb is not None,
+            found is not None,
+            subject_token=subject,
+            verb_token=verb,
+            object_token=found,
+        )
+
 
 class Parser(Protocol):
     """Anything that tells the structure of an utterance."""

@@ -71,18 +71,11 @@ class EmbeddedParser:
         inputs = self._inputs.encode([utterance[start:end] for start, end in units])
         combinations, places = self._graph.compute({"inputs": inputs[np.newaxis]})
         combination = int(combinations[0])
-        subject, verb, found = (
+        shown = (
             _token(utterance, units[place]) if combination >> k & 1 else None
             for k, place in enumerate(places[0].tolist())
         )
-        return Structure(
-            subject is not None,
-            verb is not None,
-            found is not None,
-            subject_token=subject,
-            verb_token=verb,
-            object_token=found,
-        )
+        return Structure.shown_by(*shown)
 
     def close(self) -> None:
         """Free the graph."""

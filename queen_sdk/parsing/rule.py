@@ -88,16 +88,7 @@ def structure_of(words: Sequence[Word], root: int | None = None) -> Structure:
     Without words, or without a root, nothing is there.
     """
     roles = roles_of(words, root)
-    tokens = [None if k is None else words[k].token for k in roles]
-    subject, verb, found = tokens
-    return Structure(
-        subject is not None,
-        verb is not None,
-        found is not None,
-        subject_token=subject,
-        verb_token=verb,
-        object_token=found,
-    )
+    return Structure.shown_by(*(None if k is None else words[k].token for k in roles))
 
 
 def roles_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny_bundle import build_tokenizer
@@ -59,3 +60,27 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines.append(json.dumps(line))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def scorer() -> Any:
+    """Return a tiny network of which no weight is what a fresh one has."""
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    from queen_sdk.training.scorer import QueenConfig, QueenScorer
+
+    torch.manual_seed(3)
+    config = QueenConfig(
+        projection_size=16,
+        vocab_size=40,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        attn_implementation="eager",
+    )
+    model = QueenScorer(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    return model

@@ -10,28 +10,8 @@ from queen_sdk.bundle.files import EMBEDDED  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.runtime import Scorer  # noqa: E402
 from queen_sdk.training.graphs import export_float16, export_float32, export_int8  # noqa: E402
-from queen_sdk.training.scorer import QueenConfig, QueenScorer  # noqa: E402
+from queen_sdk.training.scorer import QueenScorer  # noqa: E402
 from queen_sdk.training.thawing import thaw  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def scorer() -> QueenScorer:
-    torch.manual_seed(3)
-    config = QueenConfig(
-        projection_size=16,
-        vocab_size=40,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        attn_implementation="eager",
-    )
-    model = QueenScorer(config).eval()
-    with torch.no_grad():  # so that no bias and no norm is what a fresh network has
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-    return model
 
 
 def largest_difference(one: QueenScorer, other: QueenScorer) -> float:
