@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 _CACHED_WORDS = 50_000
 _SMALLEST_HISTORY = 8
 _LONGEST_TOKEN = 32
+_OPENING_SHARE = 3
+"""A first turn stays only if it takes no more than this part of the room."""
 
 
 class PieceEncoder:
@@ -106,7 +108,7 @@ class Window:
 
     turns: tuple[tuple[int, tuple[Token, ...]], ...]
     dropped: int
-    """How many of the oldest turns were left out or cut."""
+    """How many turns were left out or cut."""
 
 
 class FeatureBuilder:
@@ -120,12 +122,17 @@ class FeatureBuilder:
         max_length: int,
         shared_marker: bool,
         marks: bool = True,
+        opening: int = 0,
     ) -> None:
-        """Take the model's settings; `max_length` counts word pieces of the whole sequence."""
+        """Take the model's settings; `max_length` counts word pieces of the whole sequence.
+
+        A first turn of up to `opening` word pieces stays when others are dropped.
+        """
         self._encoder = encoder
         self._extra_words = extra_words
         self.max_length = max_length
         self._with_marks = marks
+        self._opening = opening
         self._markers = {
             mark: encoder.marker(mark, shared=shared_marker) for mark in (COREF, ELLIP)
         }
@@ -148,11 +155,26 @@ class FeatureBuilder:
         """Choose the newest turns that fit; None if the utterance leaves no room for any.
 
         `turns` are turn index, text, and the offset its words begin at, oldest first. A newest
-        turn that is too long alone is cut to its end.
+        turn that is too long alone is cut to its end. A short first turn, which often names what
+        the dialogue is about, stays if the model was trained so.
         """
         room = self.max_length - self._fixed_length(utterance, query)
         if room < min(_SMALLEST_HISTORY, self.max_length // 4):
             return None
+        newest = self._newest(turns, room)
+        if not newest.dropped or len(turns) == 1:
+            return newest
+        index, text, offset = turns[0]
+        # A text with more characters than this has too many word pieces or an absurd word.
+        short = self._opening > 0 and len(text) - offset <= self._opening * _LONGEST_TOKEN
+        first = self.tokens(text, offset) if short else ()
+        size = 1 + self._size(first)
+        if not first or size > min(1 + self._opening, room // _OPENING_SHARE):
+            return newest
+        later = self._newest(turns[1:], room - size)
+        return Window(((index, first), *later.turns), later.dropped)
+
+    def _newest(self, turns: Sequence[tuple[int, str, int]], room: int) -> Window:
         kept: list[tuple[int, tuple[Token, ...]]] = []
         for index, text, offset in reversed(turns):
             if room < 1:
@@ -165,19 +187,22 @@ class FeatureBuilder:
             if (fitting < len(tokens) or tail > offset) and kept:
                 break
             kept.append((index, tokens[len(tokens) - fitting :]))
-            room -= 1 + sum(len(self._encoder.pieces(t.text)) for t in kept[-1][1])
+            room -= 1 + self._size(kept[-1][1])
             if fitting < len(tokens) or tail > offset:
                 return Window(tuple(kept), len(turns))
         return Window(tuple(reversed(kept)), len(turns) - len(kept))
 
     def _fixed_length(self, utterance: Sequence[Token], query: QueryTemplate) -> int:
         pieces = self._encoder.pieces
-        length = 2 + self._extra_length + sum(len(pieces(t.text)) for t in utterance)
+        length = 2 + self._extra_length + self._size(utterance)
         if query.items:
             length += 1 + sum(
                 1 if item in self._markers else len(pieces(item)) for item in query.items
             )
         return length
+
+    def _size(self, tokens: Iterable[Token]) -> int:
+        return sum(len(self._encoder.pieces(token.text)) for token in tokens)
 
     def _fitting(self, tokens: Sequence[Token], room: int) -> int:
         fitting = 0

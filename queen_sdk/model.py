@@ -161,6 +161,7 @@ def _feature_builder(bundle: Bundle) -> FeatureBuilder:
             max_length=manifest.max_length,
             shared_marker=manifest.template.shared_marker,
             marks=manifest.template.marks,
+            opening=manifest.template.opening,
         )
     except Exception as error:  # the tokenizers library raises bare Exception
         raise damaged(path, f"is not a usable tokenizer ({error})") from error

@@ -32,6 +32,8 @@ class TemplateSettings:
     """Both marks are the tokenizer's unknown token, so that neither is rare."""
     marks: bool = True
     """Whether the model sees punctuation; one trained on text without any must not."""
+    opening: int = 0
+    """Word pieces up to which the first turn stays in view when later ones are dropped."""
     ellipsis_if_no_coreference: bool = True
     """The ellipsis part is tried only if the coreference part found nothing."""
 

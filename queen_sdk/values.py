@@ -131,7 +131,7 @@ class RewriteResult:
     skip_reason: SkipReason | None = attrs.field(default=None, kw_only=True)
     """Why nothing was edited; None if something was."""
     dropped_turns: int = attrs.field(default=0, kw_only=True)
-    """How many of the oldest turns were left out, or cut, to fit the model's window."""
+    """How many turns were left out, or cut, to fit the model's window."""
     language: str | None = attrs.field(default=None, kw_only=True)
     """Language found for the dialogue, or that of the bundle that was asked for."""
     model: str | None = attrs.field(default=None, kw_only=True)

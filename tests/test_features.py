@@ -28,9 +28,14 @@ def builder(
     extra_words: ExtraWords = EXTRA_WORDS,
     max_length: int = 256,
     shared_marker: bool = True,
+    opening: int = 0,
 ) -> FeatureBuilder:
     return FeatureBuilder(
-        ENCODER, extra_words=extra_words, max_length=max_length, shared_marker=shared_marker
+        ENCODER,
+        extra_words=extra_words,
+        max_length=max_length,
+        shared_marker=shared_marker,
+        opening=opening,
     )
 
 
@@ -177,6 +182,35 @@ class TestWindow:
         assert all(t.text == "no" for t in words[:-1])
         assert window.dropped == 2
 
+    def test_a_short_first_turn_stays_in_view(self) -> None:
+        history = ["Smith", *["no " * 6] * 20]
+        window = window_of(builder(max_length=40, opening=3), history)
+        first, *later = [k for k, _ in window.turns]
+        assert first == 0
+        assert later == list(range(21 - len(later), 21))
+        assert later
+        assert window.dropped == 20 - len(later)
+
+    def test_a_first_turn_stays_beside_a_newest_one_that_is_cut(self) -> None:
+        window = window_of(builder(max_length=40, opening=3), ["Smith", "no", "yes " * 60])
+        assert [k for k, _ in window.turns] == [0, 2]
+        assert window.dropped == 2
+
+    @pytest.mark.parametrize("first", ["Smith is here now", "\u200b", "Smith " * 500])
+    def test_a_first_turn_that_is_long_or_says_nothing_is_dropped(self, first: str) -> None:
+        history = [first, *["no " * 6] * 20]
+        window = window_of(builder(max_length=40, opening=3), history)
+        assert window == window_of(builder(max_length=40), history)
+
+    def test_a_first_turn_that_would_take_most_of_the_room_is_dropped(self) -> None:
+        history = ["Smith is here now no yes no no", *["no " * 6] * 3]
+        window = window_of(builder(max_length=32, opening=16), history)
+        assert [k for k, _ in window.turns] == [1, 2, 3]
+
+    def test_a_single_turn_is_cut_as_ever(self) -> None:
+        window = window_of(builder(max_length=32, opening=16), ["no " * 60])
+        assert window == window_of(builder(max_length=32), ["no " * 60])
+
     def test_words_begin_at_the_given_offset(self) -> None:
         window = builder().window([(4, "Anna: no he", 6)], tokenize("he"), NO_QUERY)
         assert window is not None
@@ -211,11 +245,12 @@ class TestWindow:
         st.lists(st.one_of(sentences, st.just("\u200b"), st.just("no " * 30)), max_size=80),
         sentences,
         st.integers(16, 64),
+        st.integers(0, 20),
     )
     def test_the_sequence_never_exceeds_its_limit(
-        self, history: list[str], utterance: str, max_length: int
+        self, history: list[str], utterance: str, max_length: int, opening: int
     ) -> None:
-        made = builder(max_length=max_length)
+        made = builder(max_length=max_length, opening=opening)
         tokens = tokenize(utterance)
         query = QueryTemplate(tuple(token.text for token in tokens))
         turns = [(k, text, 0) for k, text in enumerate(history)]
@@ -223,7 +258,8 @@ class TestWindow:
         if window is not None:
             assert len(made.features(window, tokens, query).input_ids) <= max_length
             kept = [k for k, _ in window.turns]
-            assert kept == list(range(len(history) - len(kept), len(history)))
+            later = [k for k in kept if k or not opening]
+            assert later == list(range(len(history) - len(later), len(history)))
             assert window.dropped >= len(history) - len(kept)
 
     def test_many_turns_without_words_stay_in_the_limit(self) -> None:

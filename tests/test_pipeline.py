@@ -22,10 +22,16 @@ from queen_sdk.template import COREF, ELLIP, TemplateSettings
 ENCODER = PieceEncoder(build_tokenizer())
 
 
-def make_pipeline(*, max_length: int = 128, parser: Parser | None = None) -> Pipeline:
+def make_pipeline(
+    *, max_length: int = 128, opening: int = 0, parser: Parser | None = None
+) -> Pipeline:
     return Pipeline(
         FeatureBuilder(
-            ENCODER, extra_words=ExtraWords(("of",)), max_length=max_length, shared_marker=True
+            ENCODER,
+            extra_words=ExtraWords(("of",)),
+            max_length=max_length,
+            shared_marker=True,
+            opening=opening,
         ),
         template=TemplateSettings(),
         collection=("he", "他"),
@@ -67,6 +73,13 @@ class TestPrepare:
         assert found.query.items == ("Does", COREF, "care", "?")
         assert [t.text for t in found.features.utterance] == ["Does", "he", "care", "?"]
         assert found.dropped_turns == 0
+
+    def test_the_opening_of_a_very_long_dialogue_stays_in_view(self) -> None:
+        history = ["Smith", *["no yes"] * 5_000]
+        found = prepared(history, "he", make_pipeline(max_length=64, opening=8))
+        first, (second, _), *_, last = history_words(found)
+        assert (first, last) == ((0, "Smith"), (5_000, "yes"))
+        assert 4_950 < second == found.dropped_turns + 1
 
     def test_turns_that_are_not_read_keep_their_number(self) -> None:
         history = [("system", "Be kind"), ("user", "Smith"), " ", ("tool", "x"), ("bot", "no")]

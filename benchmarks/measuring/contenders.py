@@ -81,6 +81,7 @@ class Batches:
                 max_length=manifest.max_length,
                 shared_marker=True,
                 marks=manifest.template.marks,
+                opening=manifest.template.opening,
             )
             template = attrs.evolve(manifest.template, query=query)
             return Pipeline(

@@ -30,5 +30,5 @@ def details(result: RewriteResult) -> list[str]:
     else:
         lines.append(f"unchanged: {result.skip_reason}" + (f" ({sure})" if sure else ""))
     if result.dropped_turns:
-        lines.append(f"oldest turns left out or cut: {result.dropped_turns}")
+        lines.append(f"turns left out or cut: {result.dropped_turns}")
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "seed": (int, "of everything random"),
     "limit": (int, "read only the first N training examples"),
     "max_length": (int, "word pieces that the model sees at most, here and in serving"),
+    "opening": (int, "word pieces up to which the first turn always stays in view"),
     "mean_kept": (float, "of the mean of the weights at each step; 0 keeps the last weights"),
     "complete_share": (float, "references added as complete utterances, per example"),
     "long_share": (float, "examples that get a long foreign conversation put in front"),
@@ -65,6 +67,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_option(name), type=kind, metavar="N", help=text)
     for name, (choices, text) in _CHOICES.items():
         parser.add_argument(_option(name), choices=choices, help=text)
+    parser.add_argument(
+        "--repeat",
+        action="append",
+        default=[],
+        metavar="CORPUS=N",
+        help="its examples come N times in every pass, such as task=3",
+    )
     parser.add_argument(
         "--parser",
         metavar="NAME",
@@ -113,6 +122,16 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _repeats(options: Sequence[str]) -> dict[str, int]:
+    repeats = {}
+    for option in options:
+        name, _, times = option.partition("=")
+        if not times.isdecimal():
+            raise InvalidArgumentError(f"--repeat must be CORPUS=N, such as task=3, got {option!r}")
+        repeats[name] = int(times)
+    return repeats
+
+
 def train_settings(arguments: argparse.Namespace) -> TrainSettings:
     """Return the settings that the options make.
 
@@ -140,6 +159,7 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
             language=language,
             encoder=arguments.encoder,
             init=arguments.init,
+            repeats=_repeats(arguments.repeat),
             **kept | {name: value for name, value in given.items() if value is not None},
         )
     except ValueError as error:  # attrs' own validators

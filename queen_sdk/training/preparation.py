@@ -55,6 +55,7 @@ def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabul
         max_length=settings.max_length,
         shared_marker=settings.template.shared_marker,
         marks=settings.marks,
+        opening=settings.opening,
     )
     parser = None if settings.parser is None else open_parser(settings.parser, settings.language)[0]
     return Pipeline(
@@ -74,8 +75,13 @@ def prepare(examples: Iterable[Example], pipeline: Pipeline) -> list[TrainingExa
 def worth_training(
     examples: Iterable[TrainingExample], settings: TrainSettings
 ) -> list[TrainingExample]:
-    """Leave out what cannot be learnt by copying, if the settings say so."""
-    return [example for example in examples if example.rebuildable or not settings.rebuildable]
+    """Leave out what cannot be learnt by copying, and repeat corpora, as the settings say."""
+    return [
+        example
+        for example in examples
+        if example.rebuildable or not settings.rebuildable
+        for _ in range(settings.repeats.get(corpus_of(example.example), 1))
+    ]
 
 
 def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None:

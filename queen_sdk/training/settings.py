@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,8 @@ class TrainSettings:
 
     data: tuple[str, ...]
     """Names of the corpora, as `queen_sdk.data.readers.CORPORA` has them."""
+    repeats: Mapping[str, int] = attrs.field(factory=dict)
+    """How often the examples of a corpus come in one pass, where that is not once."""
     language: str
     """Language of the model."""
     encoder: str | None = None
@@ -65,6 +68,8 @@ class TrainSettings:
     )
     marks: bool = True
     """Whether the model sees punctuation; say no for a corpus that has none, such as REWRITE."""
+    opening: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    """Word pieces up to which the first turn stays in view when later ones are dropped."""
     parser: str | None = None
     """The parser of the ellipsis part: "embedded", "spacy:PIPELINE", "ltp:MODEL"; None for none."""
     limit: int | None = None
@@ -79,12 +84,18 @@ class TrainSettings:
     """Of the mean of the weights, at each step; the mean is what is judged and kept."""
 
     def __attrs_post_init__(self) -> None:
-        """Check that there is exactly one thing to start from."""
+        """Check that there is exactly one thing to start from, and what is repeated."""
         if (self.encoder is None) == (self.init is None):
             raise InvalidArgumentError(
                 f"a run starts from either an encoder or init, got {self.encoder!r} "
                 f"and {self.init!r}"
             )
+        for name, times in self.repeats.items():
+            if name not in self.data or times < 1:
+                raise InvalidArgumentError(
+                    f"repeats must give corpora of {', '.join(self.data)} a number from 1 on, "
+                    f"got {name}={times}"
+                )
 
     @property
     def template(self) -> TemplateSettings:
@@ -94,6 +105,7 @@ class TrainSettings:
             coreference=self.ablate != "no-coref",
             ellipsis=self.ablate != "no-ellipsis",
             marks=self.marks,
+            opening=self.opening,
         )
 
     def save(self, path: Path) -> None:

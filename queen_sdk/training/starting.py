@@ -67,7 +67,8 @@ def inherited_settings(init: str, language: str) -> dict[str, Any]:
     run = _run_directory(init)
     if run is not None:
         before = TrainSettings.load(run / "settings.json")
-        kept = {name: getattr(before, name) for name in ("marks", "parser", "max_length", "ablate")}
+        names = ("marks", "parser", "max_length", "opening", "ablate")
+        kept = {name: getattr(before, name) for name in names}
         _same_language(init, language, (before.language,))
         return kept
     bundle = load_bundle(init)
@@ -84,6 +85,7 @@ def inherited_settings(init: str, language: str) -> dict[str, Any]:
         "marks": manifest.template.marks,
         "parser": manifest.parser and manifest.parser.name,
         "max_length": manifest.max_length,
+        "opening": manifest.template.opening,
         "ablate": manifest.training.get("ablation", "none"),
     }
 

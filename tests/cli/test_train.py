@@ -70,6 +70,7 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "extra_words": 3,
         "long_share": 0.25,
         "mean_kept": 0.9,
+        "opening": 12,
         "most_judged": 20,
         "held_out": 0.5,
         "select_on": "train-split",
@@ -80,6 +81,24 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
     settings, training, held_out, _ = calls[0]
     assert {name: getattr(settings, name) for name in values} == values
     assert (training, held_out) == (25, 25)
+
+
+@pytest.mark.train
+def test_a_corpus_can_come_several_times_in_a_pass(
+    queen: Queen, corpus: Path, calls: list[Any]
+) -> None:
+    assert queen(*own(corpus, "--repeat", "jsonl=3")).code == 0
+    assert calls[0][0].repeats == {"jsonl": 3}
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("option", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "task=2", "=2"])
+def test_what_cannot_be_repeated_is_refused(
+    queen: Queen, corpus: Path, calls: list[Any], option: str
+) -> None:
+    outcome = queen(*own(corpus, "--repeat", option))
+    assert (outcome.code, calls) == (2, [])
+    assert "repeat" in outcome.err
 
 
 @pytest.mark.train

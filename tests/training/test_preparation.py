@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import attrs
 import pytest
 
@@ -5,8 +7,16 @@ pytestmark = pytest.mark.train
 pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk.data.examples import Example  # noqa: E402
-from queen_sdk.training.preparation import augment, sample_of_each  # noqa: E402
+from queen_sdk.rows import ExtraWords  # noqa: E402
+from queen_sdk.training.preparation import (  # noqa: E402
+    augment,
+    build_pipeline,
+    prepare,
+    sample_of_each,
+    worth_training,
+)
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
+from queen_sdk.training.vocabulary import Vocabulary  # noqa: E402
 from queen_sdk.values import Turn  # noqa: E402
 
 SETTINGS = TrainSettings(data=("task",), language="en", encoder="x", most_judged=7)
@@ -47,3 +57,17 @@ def test_a_long_conversation_is_made_of_whole_dialogues() -> None:
         *foreign, own = (turn.text for turn in example.history)
         assert own == "hello"
         assert foreign == ["hello", "b"] * (len(foreign) // 2)
+
+
+def test_a_corpus_comes_as_often_as_the_settings_say(encoder_dir: Path) -> None:
+    pipeline = build_pipeline(
+        encoder_dir / "tokenizer.json", SETTINGS, Vocabulary(ExtraWords(), ())
+    )
+    history, utterance = (Turn("smith is here"),), "does he like"
+    few = [
+        Example(history, utterance=utterance, reference="does smith like", id=f"{corpus}:1.1")
+        for corpus in ("task", "qrecc")
+    ]
+    settings = attrs.evolve(SETTINGS, data=("task", "qrecc"), repeats={"qrecc": 3})
+    seen = worth_training(prepare(few, pipeline), settings)
+    assert [example.example for example in seen] == [few[0], *[few[1]] * 3]

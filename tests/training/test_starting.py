@@ -91,11 +91,11 @@ def test_a_run_can_start_from_another_run(
 ) -> None:
     first = TrainSettings(
         data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96,
-        marks=False,
+        marks=False, opening=9,
     )  # fmt: skip
     train(first, *split_examples(first, corpus), tmp_path / "first", progress=False)
     second = settings_from(str(tmp_path / "first"), epochs=1)
-    assert (second.marks, second.max_length) == (False, 96)
+    assert (second.marks, second.max_length, second.opening) == (False, 96, 9)
     begun = start(second)
     assert begun.vocabulary == load_vocabulary(tmp_path / "first")
     train(second, *split_examples(second, own), tmp_path / "second", progress=False)
