@@ -234,10 +234,10 @@ def idle_cuda(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     tried: list[list[str]] = []
     create = runtime.onnxruntime.InferenceSession
 
-    def session(path: str, options: Any, *, providers: list[str], enable_fallback: int) -> Any:
+    def session(path: str, options: Any, *, providers: list[str], **other: Any) -> Any:
         tried.append(providers)
         kept = [name for name in providers if name != CUDA] or [CPU]
-        return create(path, options, providers=kept, enable_fallback=enable_fallback)
+        return create(path, options, providers=kept, **other)
 
     monkeypatch.setattr(runtime.onnxruntime, "get_available_providers", lambda: [CUDA, CPU])
     monkeypatch.setattr(runtime.onnxruntime, "InferenceSession", session)
@@ -268,10 +268,10 @@ def failing_cuda(idle_cuda: list[list[str]], monkeypatch: pytest.MonkeyPatch) ->
     """Offer CUDA that raises, as it does with libraries but no device."""
     create = runtime.onnxruntime.InferenceSession
 
-    def session(path: str, options: Any, *, providers: list[str], enable_fallback: int) -> Any:
+    def session(path: str, options: Any, *, providers: list[str], **other: Any) -> Any:
         if CUDA in providers:
             raise runtime.onnxruntime_pybind11_state.Fail("no CUDA-capable device")
-        return create(path, options, providers=providers, enable_fallback=enable_fallback)
+        return create(path, options, providers=providers, **other)
 
     monkeypatch.setattr(runtime.onnxruntime, "InferenceSession", session)
 

@@ -12,9 +12,10 @@ import torch
 from baselines.run import EXTRA_WORDS, RunNetwork
 from baselines.run_examples import RunExample, decode_run, gold_cells, gold_classes, run_inputs
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoConfig, BertModel
 
+from measuring.unpadded import UnpaddedBert
 from queen_sdk.bundle import load_bundle
 from queen_sdk.data.examples import Example
 from queen_sdk.decoding import decode
@@ -47,9 +48,15 @@ class Batch:
     decode_queen: Callable[[], object]
 
 
-def load_networks(directory: Path, device: str) -> tuple[BertModel, RunNetwork, QueenScorer]:
-    """Return an encoder, and RUN and QUEEN on top of that very encoder, in evaluation mode."""
+def load_networks(
+    directory: Path, device: str, *, padding: bool = True
+) -> tuple[nn.Module, RunNetwork, QueenScorer]:
+    """Return an encoder, and RUN and QUEEN on top of that very encoder, in evaluation mode.
+
+    Without `padding` the encoder works on the word pieces alone.
+    """
     encoder = BertModel.from_pretrained(directory, add_pooling_layer=False)
+    encoder = encoder if padding else UnpaddedBert(encoder)
     run = RunNetwork(encoder)
     queen = QueenScorer(_queen_config(directory))
     queen.bert = encoder

@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import attrs
+from baselines.run import RunNetwork
+from torch import nn
 
 from measuring.contenders import Batch, Batches, in_one_run, load_networks, one_by_one, side_by_side
 from queen_sdk.data.examples import Example
+from queen_sdk.training.scorer import QueenScorer
 
 LIMIT, RUN, QUEEN = "bare encoder (the limit)", "RUN", "QUEEN"
+UNPADDED = ", no padding"
+"""Added to the name of an encoder."""
 
 Step = Callable[[Batch], object]
 Key = tuple[str, str]
@@ -31,8 +36,16 @@ class Contender:
 def torch_rows(
     name: str, directory: Path, batches: list[Batch], device: str
 ) -> dict[Key, Contender]:
-    """Return the bare encoder, RUN and QUEEN, all on one encoder in PyTorch."""
-    bare, run, queen = load_networks(directory, device)
+    """Return the bare encoder, RUN and QUEEN in PyTorch, on padded batches and without padding."""
+    return _torch_rows(name, load_networks(directory, device), batches) | _torch_rows(
+        name + UNPADDED, load_networks(directory, device, padding=False), batches
+    )
+
+
+def _torch_rows(
+    name: str, networks: tuple[nn.Module, RunNetwork, QueenScorer], batches: list[Batch]
+) -> dict[Key, Contender]:
+    bare, run, queen = networks
     plain = ("input_ids", "attention_mask", "token_type_ids")
     head = sum(p.numel() for p in queen.projection.parameters())
     steps: dict[str, tuple[Step, int | None, Callable[[Batch], object] | None]] = {

@@ -128,7 +128,7 @@ def split_norms(graph: onnx.ModelProto) -> None:
     """Take sums and layer norms apart again.
 
     Fusion needs them together to find the attention, but on the CPU ONNX Runtime computes the fused
-    node more slowly than its parts, of which the bias goes into the matrix product before it.
+    node more slowly than its parts. The runtime is told not to fuse them again.
     """
     nodes: list[onnx.NodeProto] = []
     for node in graph.graph.node:

@@ -19,12 +19,13 @@ def test_the_quick_run_prints_the_table_and_draws_it(run_quickly: Callable[..., 
     assert ratios["queen_int8_small_over_run_bert_base"] > 0
     rows = [(row["encoder"], row["system"].split(",")[0]) for row in done.figures["rows"]]
     torch_rows = [
-        (name, system)
+        (name + padding, system)
         for name in ("BERT-base", "small")
+        for padding in ("", ", no padding")
         for system in ("bare encoder (the limit)", "RUN", "QUEEN")
     ]
-    assert rows[:6] == torch_rows
-    assert set(rows[6:]) == {("small", "QUEEN")}  # only the embedded bundle: nothing is exported
+    assert rows[:12] == torch_rows
+    assert set(rows[12:]) == {("small", "QUEEN")}  # only the embedded bundle: nothing is exported
     assert "random weights of the shape of bert-base-zh" in done.markdown
     assert "made-up dialogues" in done.markdown
     assert "| BERT-base | QUEEN (paper, V100) | 2.13 |" in done.markdown
@@ -52,6 +53,27 @@ def test_the_networks_share_one_encoder_and_see_the_same_dialogues(
     for batch in batches:
         assert batch.queen["input_ids"].shape[1] > batch.run["input_ids"].shape[1]  # the query
         assert len(batch.decode_run()) == len(batch.decode_queen()) == len(batch.singles)
+
+
+def test_an_encoder_without_padding_gives_the_same_vectors_and_scores(
+    tiny: tuple[Path, list[Any]],
+) -> None:
+    directory, batches = tiny
+    bare, _, queen = load_networks(directory, "cpu")
+    unpadded, _, other = load_networks(directory, "cpu", padding=False)
+    other.projection.load_state_dict(queen.projection.state_dict())
+    batch = batches[0]
+    plain = {k: batch.queen[k] for k in ("input_ids", "attention_mask", "token_type_ids")}
+    seen = plain["attention_mask"].bool()
+    assert not seen.all()
+    with torch.inference_mode():
+        expected = bare(**plain).last_hidden_state[seen]
+        torch.testing.assert_close(unpadded(**plain).last_hidden_state[seen], expected)
+        scores, others = queen(**batch.queen), other(**batch.queen)
+    for k, single in enumerate(batch.singles):
+        own = (slice(None), *map(slice, (single.history_index.shape[1],
+                                         single.utterance_index.shape[1])))  # fmt: skip
+        torch.testing.assert_close(others[k][own], scores[k][own])
 
 
 def test_exported_graphs_run_the_same_batches(tiny: tuple[Path, list[Any]], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 onnx = pytest.importorskip("onnx", reason="needs the extra train")
 
 from queen_sdk.features import EncodedBatch  # noqa: E402
-from queen_sdk.runtime import Scorer  # noqa: E402
+from queen_sdk.runtime import KEPT_APART, Scorer, onnxruntime  # noqa: E402
 from queen_sdk.training.batches import as_tensors  # noqa: E402
 from queen_sdk.training.graphs import (  # noqa: E402
     export_float32,
@@ -48,3 +48,13 @@ def test_eight_bits_are_served_with_split_norms(scorer: QueenScorer, tmp_path: P
     export_int8(scorer, path)
     assert "SkipLayerNormalization" not in operators(path)
     assert "MatMulInteger" in operators(path)
+    # Loading a graph fuses again what it can.
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    for disabled, fused in (((), True), (KEPT_APART, False)):
+        options.optimized_model_filepath = str(tmp_path / f"{fused}.onnx")
+        onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
+        )
+        loaded = operators(tmp_path / f"{fused}.onnx")
+        assert ("SkipLayerNormalization" in loaded) is fused
