@@ -2,8 +2,9 @@
 
     python benchmarks/everything.py [--quick] [--docs] [NAME...]
 
-`--docs` copies `results/NAME.md` into `docs/benchmarks.md`, each between its two markers; alone
-(`--only-docs`) it measures nothing. `run_em`, which trains for hours, is only run if it is named.
+`--docs` copies `results/NAME.md` into its page of `docs`, each between its two markers; alone
+(`--only-docs`) it measures nothing. `run_em` and `ablations`, which train for hours, are only run
+if they are named.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pathlib import Path
 from measuring.report import RESULTS
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+DOCS = HERE.parent / "docs"
 SCRIPTS = ("run_vs_queen", "latency", "generative", "scaling")
-TRAINING = "run_em"
+PAGES = dict.fromkeys((*SCRIPTS, "run_em"), "benchmarks.md") | {"ablations": "models.md"}
 
 
 def refreshed(page: str, name: str, text: str) -> str:
@@ -35,25 +36,25 @@ def refreshed(page: str, name: str, text: str) -> str:
     return fresh
 
 
-def refresh(page: Path, results: Path) -> list[str]:
-    """Copy all results that there are into the page; return their names."""
-    text = page.read_text(encoding="utf-8")
-    found = [name for name in (*SCRIPTS, TRAINING) if (results / f"{name}.md").exists()]
+def refresh(docs: Path, results: Path) -> list[str]:
+    """Copy all results that there are into their pages; return their names."""
+    found = [name for name in PAGES if (results / f"{name}.md").exists()]
     for name in found:
-        text = refreshed(text, name, (results / f"{name}.md").read_text(encoding="utf-8"))
-    page.write_text(text, encoding="utf-8")
+        page = docs / PAGES[name]
+        text = (results / f"{name}.md").read_text(encoding="utf-8")
+        page.write_text(refreshed(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
     return found
 
 
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description="All benchmarks, one after the other.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join((*SCRIPTS, TRAINING)))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PAGES))
     parser.add_argument("--quick", action="store_true", help="each under a minute")
-    parser.add_argument("--docs", action="store_true", help="refresh docs/benchmarks.md")
+    parser.add_argument("--docs", action="store_true", help="refresh the pages")
     parser.add_argument("--only-docs", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
-    if unknown := set(arguments.names) - {*SCRIPTS, TRAINING}:
+    if unknown := set(arguments.names) - {*PAGES}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     if arguments.quick and (arguments.docs or arguments.only_docs):
         parser.error("a quick run does not belong into the documentation")
@@ -61,7 +62,7 @@ def main() -> None:
         command = [sys.executable, str(HERE / f"{name}.py"), *(["--quick"] * arguments.quick)]
         subprocess.run(command, check=True)
     if arguments.docs or arguments.only_docs:
-        print(f"{PAGE.name}: refreshed {', '.join(refresh(PAGE, RESULTS)) or 'nothing'}")
+        print(f"docs: refreshed {', '.join(refresh(DOCS, RESULTS)) or 'nothing'}")
 
 
 if __name__ == "__main__":

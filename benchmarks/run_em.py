@@ -10,12 +10,19 @@ of the evaluation part. Both runs save checkpoints: the same command goes on whe
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
+from baselines.queen_training import (
+    Data,
+    add_training_options,
+    in_words,
+    read_log,
+    settings_and_data,
+    train_and_score,
+)
 from baselines.run_training import (
     HEAD_RATE,
     exact_match_of_run,
@@ -24,33 +31,14 @@ from baselines.run_training import (
     train_run,
     without_gold,
 )
-from measuring.encoders import add_encoders_option, encoder
+from measuring.encoders import add_encoders_option
 from measuring.report import Report, add_options, table
-from measuring.texts import add_path_option, made_up
+from measuring.texts import add_path_option
 
-from queen_sdk.data.examples import Example
-from queen_sdk.data.readers import load
-from queen_sdk.data.splitting import carve
-from queen_sdk.pipeline import Prepared
-from queen_sdk.training.corpora import split_examples
-from queen_sdk.training.preparation import TrainingExample, build_pipeline
 from queen_sdk.training.scorer import QueenScorer
-from queen_sdk.training.selection import evaluate_thresholds, score_examples
+from queen_sdk.training.selection import evaluate_thresholds
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.trainer import load_selected, torch_score, train
-from queen_sdk.training.vocabulary import load_vocabulary
-
-ENCODER = "bge-small-zh"
-
-
-@attrs.frozen
-class Data:
-    """The three parts, and where they come from."""
-
-    training: Sequence[Example]
-    held_out: Sequence[Example]
-    evaluation: Sequence[Example]
-    name: str
+from queen_sdk.training.trainer import load_selected
 
 
 @attrs.frozen
@@ -73,32 +61,16 @@ def train_and_judge_run(settings: TrainSettings, data: Data, run: Path) -> Train
     judged = without_gold(data.evaluation, pipeline)
     match = exact_match_of_run(network, judged, pipeline.builder, settings.language)
     heads = sum(p.numel() for p in network.head_parameters())
-    return Trained("RUN", heads, settings.epochs, *_log(run), match)
+    return Trained("RUN", heads, settings.epochs, *read_log(run), match)
 
 
 def train_and_judge_queen(settings: TrainSettings, data: Data, run: Path) -> Trained:
     """Train QUEEN, or go on with it, and judge its best epoch with the chosen thresholds."""
-    train(settings, data.training, data.held_out, run)
-    scorer = QueenScorer.from_pretrained(run / "best")
-    pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
-    prepared = ((e, pipeline.prepare(e.history, e.utterance)) for e in data.evaluation)
-    judged = [
-        TrainingExample(e, p.features, p.features, (), (), False)
-        for e, p in prepared
-        if isinstance(p, Prepared)
-    ]
-    scored = score_examples(judged, torch_score(scorer), pipeline.builder, settings.language)
+    scored = train_and_score(settings, data, run)
     match = evaluate_thresholds(scored, load_selected(run).decoding, settings.language)
-    heads = sum(p.numel() for p in scorer.projection.parameters())
-    return Trained("QUEEN", heads, settings.epochs, *_log(run), match.exact_match)
-
-
-def _log(run: Path) -> tuple[int, float]:
-    """Return the best epoch on the held-out examples, and the minutes of all."""
-    with (run / "log.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    best = max(rows, key=lambda row: float(row["exact_match"]))
-    return int(best["epoch"]), float(rows[-1]["seconds"]) / 60
+    projection = QueenScorer.from_pretrained(run / "best").projection
+    heads = sum(p.numel() for p in projection.parameters())
+    return Trained("QUEEN", heads, settings.epochs, *read_log(run), match.exact_match)
 
 
 SYSTEMS: dict[str, Callable[[TrainSettings, Data, Path], Trained]] = {
@@ -107,39 +79,11 @@ SYSTEMS: dict[str, Callable[[TrainSettings, Data, Path], Trained]] = {
 }
 
 
-def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Data, str]:
-    """Return what both are trained with, and what the encoder is."""
-    name = "tiny" if arguments.quick else ENCODER
-    directory, weights = encoder(name, arguments.encoders, arguments.results / "encoders")
-    settings = TrainSettings(
-        data=("rewrite",),
-        language="zh",
-        encoder=str(directory),
-        epochs=1 if arguments.quick else arguments.epochs,
-        batch_size=16,
-        learning_rate=arguments.rate,
-        long_share=0.0,  # the evaluation part has two turns, and long ones cost RUN most
-        marks=False,
-        limit=arguments.limit,
-    )
-    if arguments.quick:
-        training, held_out = carve(made_up("zh", 20), 0.2, settings.seed)
-        return settings, Data(training, held_out, made_up("zh"), "our own dialogues"), weights
-    if not arguments.path:
-        raise SystemExit("run_em: the corpora are needed; give --path or set QUEEN_DATA")
-    training, held_out = split_examples(settings, arguments.path)
-    evaluation = load("rewrite", arguments.path, "eval")
-    return settings, Data(training, held_out, evaluation, "REWRITE"), weights
-
-
 def report(settings: TrainSettings, data: Data, weights: str, trained: Sequence[Trained]) -> Report:
     """Put the figures side by side."""
     about = (
-        f"{data.name}: {len(data.training):,} training examples, {settings.epochs} epochs, batch "
-        f"{settings.batch_size}, encoder {weights} at a rate of {settings.learning_rate:g}, RUN's "
-        f"own layers at {HEAD_RATE:g}; the same complete utterances and foreign turns added for "
-        f"both. Epoch and thresholds chosen on {len(data.held_out):,} examples carved from the "
-        f"training part; exact match on {len(data.evaluation):,} of the evaluation part."
+        f"{in_words(settings, data, weights)} RUN's own layers learn at {HEAD_RATE:g}; the same "
+        "complete utterances and foreign turns are added for both."
     )
     head = ("system", "head parameters", "best epoch", "minutes of training", "EM")
     rows = [(t.system, t.head_parameters, t.best_epoch, t.minutes, t.exact_match) for t in trained]
@@ -153,10 +97,7 @@ def main() -> None:
     add_options(parser)
     add_path_option(parser)
     add_encoders_option(parser)
-    parser.add_argument("--limit", type=int, default=6000, help="training examples read")
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--rate", type=float, default=1e-4, help="highest rate of both encoders")
-    parser.add_argument("--out", type=Path, help="folder of both runs")
+    add_training_options(parser)
     parser.add_argument("--only", choices=tuple(SYSTEMS), help="train one of them")
     arguments = parser.parse_args()
     settings, data, weights = settings_and_data(arguments)

@@ -7,6 +7,7 @@ import pytest
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 torch = pytest.importorskip("torch", reason="needs the extra bench")
 import numpy as np  # noqa: E402
+from ablations import Row  # noqa: E402
 from baselines.run import INSERT, NOT_A_PIXEL, REPLACE, RunNetwork, UNet, run_loss  # noqa: E402
 from baselines.run_examples import (  # noqa: E402
     RunExample,
@@ -179,6 +180,23 @@ def test_training_goes_on_where_it_was_stopped(
             *parts,
             tmp_path / "cut",
         )
+
+
+def test_parts_are_left_out_one_at_a_time(run_quickly: Callable[..., Any]) -> None:
+    done = run_quickly("ablations")
+    full, *decoded, no_query = done.figures["rows"]
+    assert (full["name"], no_query["name"]) == ("full", "no query")
+    assert len(decoded) == 2
+    assert len({len(row["right"]) for row in done.figures["rows"]}) == 1
+    assert "| full |" in done.markdown
+    assert "| no query |" in done.markdown
+
+
+def test_a_difference_comes_with_its_standard_error() -> None:
+    full = Row("full", [True] * 50 + [False] * 50, None)
+    other = Row("other", [True] * 40 + [False] * 60, None)
+    assert other.beside(full) == (pytest.approx(-10), pytest.approx(3))
+    assert full.beside(full) == (0, 0)
 
 
 def test_both_are_trained_and_judged_side_by_side(run_quickly: Callable[..., Any]) -> None:
