@@ -20,6 +20,7 @@ Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
 _GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+_SLACKS = (0.25, 0.5, 1.0, 1.5)
 _LEAST_UNTOUCHED = 96.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
 
@@ -88,26 +89,28 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
 
 
 def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
-    """Try thresholds, one per operation: first equal ones, then one and the other in turn.
+    """Try thresholds, one per operation, and how far below them a span may reach.
 
-    The best exact match wins among those that leave enough complete utterances untouched; if none
-    does, the one that leaves most of them. Of equals, the one nearest to zero.
+    First equal thresholds, then one after the other in turn. The best exact match wins among those
+    that leave enough complete utterances untouched; if none does, the one that leaves most of
+    them. Of equals, the one nearest to zero.
     """
-    tried: dict[tuple[float, float], Selected] = {}
+    tried: dict[DecodingSettings, Selected] = {}
 
-    def best_of(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-        for pair in pairs:
-            if pair not in tried:
-                tried[pair] = evaluate_thresholds(examples, DecodingSettings(*pair), language)
-        return max(tried, key=lambda pair: _merit(tried[pair]))
+    def best_of(choices: Iterable[DecodingSettings]) -> DecodingSettings:
+        for choice in choices:
+            if choice not in tried:
+                tried[choice] = evaluate_thresholds(examples, choice, language)
+        return max(tried, key=lambda choice: _merit(tried[choice]))
 
-    best = best_of((threshold, threshold) for threshold in _GRID)
+    best = best_of(DecodingSettings(threshold, threshold) for threshold in _GRID)
     while True:
-        inserting = best_of((best[0], threshold) for threshold in _GRID)
-        substituting = best_of((threshold, inserting[1]) for threshold in _GRID)
-        if substituting == best:
+        before = best
+        best = best_of([attrs.evolve(best, insert_threshold=value) for value in _GRID])
+        best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
+        best = best_of([attrs.evolve(best, span_slack=value) for value in _SLACKS])
+        if best == before:
             return tried[best]
-        best = substituting
 
 
 def _merit(selected: Selected) -> tuple[float, float, float]:

@@ -1,3 +1,4 @@
+import attrs
 import numpy as np
 import pytest
 
@@ -50,6 +51,16 @@ def test_the_threshold_parts_right_edits_from_wrong_ones() -> None:
     found = select_thresholds(right + wrong, "en")
     assert (found.exact_match, found.untouched) == (100, 100)
     assert found.decoding.substitute_threshold == 1.5
+
+
+def test_a_span_may_reach_as_far_below_the_threshold_as_right_ones_do() -> None:
+    whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
+    right = scored(whole, 1.8)
+    right.scores[0, [k for k, row in enumerate(rows_of("Anna sings")) if row.token.text == "sings"],
+                 1] = 0.9  # fmt: skip
+    found = select_thresholds([right] * 10 + [scored(COMPLETE, 1.3)] * 10, "en")
+    assert (found.exact_match, found.untouched) == (100, 100)
+    assert (found.decoding.substitute_threshold, found.decoding.span_slack) == (1.5, 1.0)
 
 
 def test_results_as_clear_as_those_that_were_wrong_get_little_confidence() -> None:
