@@ -56,7 +56,7 @@ class Piece:
     last: int
     """Last row, inclusive."""
     weight: float
-    """Sum of scores above the threshold."""
+    """Sum of scores above the threshold, or the highest of them if that is more."""
 
 
 @attrs.frozen
@@ -219,16 +219,17 @@ class _Pieces:
 def _best_span(margins: npt.NDArray[np.float32], offset: int, slack: float) -> Piece:
     """Return the contiguous span of largest sum, every cell raised by `slack`.
 
-    Where that reaches so far that the span as such stays below the threshold, without slack.
+    Where that holds no cell that speaks, without slack.
     """
     sums = np.concatenate(([0.0], np.cumsum(margins + slack, dtype=np.float64)))
     lowest = np.minimum.accumulate(sums[:-1])
     last = int(np.argmax(sums[1:] - lowest))
     first = int(np.argmin(sums[: last + 1]))
-    weight = float(margins[first : last + 1].sum())
-    if weight <= 0 < slack:
+    span = margins[first : last + 1]
+    loudest = float(span.max())
+    if loudest <= 0 < slack:
         return _best_span(margins, offset, 0.0)
-    return Piece(offset + first, offset + last, weight)
+    return Piece(offset + first, offset + last, max(float(span.sum()), loudest))
 
 
 def _text(piece: Piece, words: Sequence[str]) -> tuple[str, ...]:
