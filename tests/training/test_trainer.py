@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import attrs
@@ -9,7 +10,8 @@ pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
 pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk import Rewriter  # noqa: E402
-from queen_sdk.bundle import load_bundle  # noqa: E402
+from queen_sdk.bundle import load_bundle, read_card, record_scores  # noqa: E402
+from queen_sdk.bundle.files import sha256_of  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import FLOAT32_TOLERANCE, export_bundle  # noqa: E402
@@ -147,6 +149,28 @@ def test_the_export_is_checked_against_torch(bundle: Path) -> None:
     assert checks["float32"]["exact_match"] == checks["torch"]["exact_match"]
     assert checks["examples"] > 0
     assert checks["int8"]["exact_match"] >= checks["torch"]["exact_match"] - 10
+
+
+def test_an_export_over_a_bundle_keeps_what_people_wrote_into_its_card(
+    run: Path, bundle: Path, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(bundle, out)
+    assert load_bundle(out).manifest.files["CARD.md"] == sha256_of(out / "CARD.md")
+    fresh = read_card(load_bundle(out))
+    assert "# tiny 1\n" in fresh
+    assert "To be filled in" in fresh
+    facts = fresh.partition("## Known failures")[0]
+    (out / "CARD.md").write_text(f"{facts}## Known failures\nIt knows two names.\n", "utf-8")
+    _, held_out = split_examples(TrainSettings.load(run / "settings.json"), corpus)
+    export_bundle(run, out, name="tiny", version="2", precisions=("int8",), check_on=held_out[:3])
+    record_scores(load_bundle(out), "jsonl", {"examples": 3, "exact_match": 91.5})
+    text = read_card(load_bundle(out))
+    assert "# tiny 2\n" in text
+    assert "- number formats: int8\n" in text
+    assert "| 91.5 |" in " ".join(text.split())
+    assert text.endswith("## Known failures\nIt knows two names.\n")
+    assert load_bundle(out).manifest.files["CARD.md"] == sha256_of(out / "CARD.md")
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
