@@ -20,9 +20,9 @@ def table(
     return "\n".join(lines)
 
 
-def number(value: float | None) -> str:
-    """Return a figure for a cell, with one digit behind the point; a dash for none."""
-    return "-" if value is None else f"{value:.1f}"
+def number(value: float | None, digits: int = 1) -> str:
+    """Return a figure for a cell, with so many digits behind the point; a dash for none."""
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:

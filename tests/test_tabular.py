@@ -10,5 +10,6 @@ def test_words_stand_left_and_numbers_right() -> None:
     )
 
 
-def test_a_figure_has_one_digit_and_none_is_a_dash() -> None:
-    assert (number(61.55), number(3), number(None)) == ("61.5", "3.0", "-")
+def test_a_figure_has_as_many_digits_as_asked_for_and_none_is_a_dash() -> None:
+    assert (number(61.57), number(3), number(61.57, 2)) == ("61.6", "3.0", "61.57")
+    assert number(None) == number(None, 2) == "-"

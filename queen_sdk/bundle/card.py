@@ -19,6 +19,8 @@ _BEGIN = "<!-- begin facts -->"
 _END = "<!-- end facts -->"
 _BLOCK = re.compile(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}", re.DOTALL)
 _NOT_STATED = "not stated"
+_DIGITS = 2
+"""As many as a manifest keeps: to round again would give other figures than `queen eval` does."""
 _TO_FILL_IN = """\
 ## Known failures
 To be filled in by whoever publishes this bundle: kinds of dialogue that it gets wrong, each with an
@@ -131,7 +133,7 @@ def _choice(manifest: Manifest) -> Iterator[str]:
         "untouched": "complete turns left untouched",
     }
     measured = [
-        f"{title} {number(value)} %"
+        f"{title} {number(value, _DIGITS)} %"
         for name, title in names.items()
         if (value := figure(selection, name)) is not None
     ]
@@ -141,7 +143,7 @@ def _choice(manifest: Manifest) -> Iterator[str]:
 
 def _export_checks(checks: Mapping[str, Any]) -> str:
     rows = [
-        [_plain(name), number(figure(found, "exact_match")), _difference(found)]
+        [_plain(name), _figure(found, "exact_match"), _difference(found)]
         for name, found in checks.items()
         if isinstance(found, Mapping)
     ]
@@ -176,21 +178,26 @@ def _figures(evaluation: Mapping[str, Any]) -> Iterator[str]:
         "back as\nutterances, to see whether they come back as they are."
     )
     rows = [
-        [_plain(corpus), _count(found), *(number(figure(found, name)) for name in columns)]
+        [_plain(corpus), _count(found), *(_figure(found, name) for name in columns)]
         for corpus, found in evaluation.items()
     ]
     yield table(["corpus", "examples", *columns.values()], rows)
     minima = [row for corpus, found in evaluation.items() for row in _minima(corpus, found)]
     if minima:
         yield "With `min_confidence`, below which an utterance is passed on as it came:"
-        yield table(["corpus", "min_confidence", "coverage", "exact match", "of all"], minima)
+        told = ("coverage", "exact match of those", "exact match of all")
+        yield table(["corpus", "min_confidence", *told], minima)
 
 
 def _minima(corpus: str, found: object) -> Iterator[list[str]]:
     names = ("coverage", "exact_match_covered", "exact_match")
     for minimum, figures in part(found, "at_min_confidence").items():
-        cells = (number(figure(figures, name)) for name in names)
+        cells = (_figure(figures, name) for name in names)
         yield [_plain(corpus), _plain(minimum), *cells]
+
+
+def _figure(found: object, name: str) -> str:
+    return number(figure(found, name), _DIGITS)
 
 
 def _count(found: object) -> str:

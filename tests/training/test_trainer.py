@@ -168,7 +168,7 @@ def test_an_export_over_a_bundle_keeps_what_people_wrote_into_its_card(
     text = read_card(load_bundle(out))
     assert "# tiny 2\n" in text
     assert "- number formats: int8\n" in text
-    assert "| 91.5 |" in " ".join(text.split())
+    assert "| 91.50 |" in " ".join(text.split())
     assert text.endswith("## Known failures\nIt knows two names.\n")
     assert load_bundle(out).manifest.files["CARD.md"] == sha256_of(out / "CARD.md")
 
