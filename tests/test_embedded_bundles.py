@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from queen_sdk import Rewriter
-from queen_sdk.bundle import embedded_bundles, load_bundle
+from queen_sdk.bundle import embedded_bundles, load_bundle, read_card
+from queen_sdk.bundle.card import card_text
+from queen_sdk.bundle.files import sha256_of
 from queen_sdk.data.readers import load
 from queen_sdk.evaluation.metric_tokens import metric_tokens
 from queen_sdk.evaluation.metrics import exact_match
@@ -69,6 +71,16 @@ def test_the_manifest_says_how_it_was_made(language: str) -> None:
     assert "carved from the training part" in training["protocol"]
     parser = load_bundle(language).manifest.parser
     assert ("by the parser" if parser else "both ends") in training["ellipsis"]
+
+
+def test_the_card_is_that_of_this_version_and_filled_in(language: str) -> None:
+    bundle = load_bundle(language)
+    text = read_card(bundle)
+    assert card_text(bundle.manifest, text) == text
+    assert bundle.manifest.files["CARD.md"] == sha256_of(bundle.directory / "CARD.md")
+    assert "o be filled in" not in text
+    for section in ("## Known failures", "## What it must not be used for"):
+        assert text.count(section) == 1
 
 
 def test_a_batch_gives_exactly_what_single_calls_give(rewriter: Rewriter, language: str) -> None:

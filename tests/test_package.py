@@ -18,7 +18,7 @@ import queen_sdk
 ROOT = Path(queen_sdk.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("values", "errors", "options"),
+    ("values", "errors", "options", "tabular"),
     (
         "tokenization",
         "dialogue",

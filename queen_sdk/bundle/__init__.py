@@ -1,4 +1,4 @@
-"""Model bundles: a directory with a manifest, a tokenizer and one or more graphs."""
+"""Model bundles: a directory with a manifest, a card, a tokenizer and one or more graphs."""
 
 from queen_sdk.bundle.loading import Bundle, embedded_bundles, load_bundle
 from queen_sdk.bundle.manifest import (
@@ -8,7 +8,7 @@ from queen_sdk.bundle.manifest import (
     read_manifest,
     write_manifest,
 )
-from queen_sdk.bundle.recording import record_scores
+from queen_sdk.bundle.recording import read_card, record_scores, write_with_card
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -17,7 +17,9 @@ __all__ = [
     "ParserSpec",
     "embedded_bundles",
     "load_bundle",
+    "read_card",
     "read_manifest",
     "record_scores",
     "write_manifest",
+    "write_with_card",
 ]

@@ -19,6 +19,8 @@ MODEL_FILES: dict[Precision, str] = {
 """The graph of each precision, smallest first."""
 MANIFEST_FILE = "manifest.json"
 TOKENIZER_FILE = "tokenizer.json"
+CARD_FILE = "CARD.md"
+"""What people should know before they use the model."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 EMBEDDED = _PACKAGE / "bundles"
 """Where the bundles live that come with the package."""

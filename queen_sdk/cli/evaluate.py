@@ -55,7 +55,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record",
         action="store_true",
-        help="write the main figures into the manifest of the bundle, which --bundle must name",
+        help="write the main figures into manifest and card of the bundle that --bundle names",
     )
     parser.add_argument(
         "--reliability", metavar="F.png", help="draw how often each confidence came true"
@@ -88,6 +88,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InvalidArgumentError("--record needs --bundle: whose manifest is to be written?")
     if arguments.record and arguments.parser is not None:
         raise InvalidArgumentError("--record notes the bundle as it is; leave --parser out")
+    if arguments.record and arguments.threshold is not None:
+        raise InvalidArgumentError("--record notes the bundle as it is; leave --threshold out")
     if arguments.record and arguments.part != "eval":
         raise InvalidArgumentError("--record notes the evaluation part; leave --part out")
     metric_tokens("", language)  # so that a missing tokenizer is found before anything is read

@@ -1,4 +1,4 @@
-"""`queen models`: the bundles that come with the package."""
+"""`queen models`: the bundles that come with the package, and the card of any bundle."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from queen_sdk.bundle import Bundle, embedded_bundles, load_bundle
+from queen_sdk.bundle import Bundle, embedded_bundles, load_bundle, read_card
+from queen_sdk.bundle.free_form import figure, origins, part
 from queen_sdk.cli.command import Command
 from queen_sdk.cli.output import say, say_json
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON array")
+    form.add_argument(
+        "--card",
+        metavar="zh|en|PATH",
+        help="print the card of one bundle: data, licences, figures, known failures",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.card is not None:
+        say(read_card(load_bundle(arguments.card)).rstrip("\n"))
+        return 0
     bundles = [load_bundle(name) for name in embedded_bundles()]
     if arguments.json:
         say_json([_fields(bundle) for bundle in bundles])
@@ -47,8 +57,8 @@ def _described(bundle: Bundle) -> list[str]:
     return [
         f"{manifest.name} {manifest.version}: {'; '.join(facts)}; {_megabytes(bundle):.1f} MB",
         f"  exact match: {_exact_match(manifest.scores)}",
-        f"  trained on: {_origin(manifest.training.get('data'))}",
-        f"  encoder: {_origin(manifest.training.get('encoder'))}",
+        f"  trained on: {_origins(manifest.training.get('data'))}",
+        f"  encoder: {_origins(manifest.training.get('encoder'))}",
     ]
 
 
@@ -58,25 +68,19 @@ def _megabytes(bundle: Bundle) -> float:
 
 def _exact_match(scores: Mapping[str, Any]) -> str:
     """Say what was measured on evaluation parts, else on held-out training dialogues."""
-    measured = scores.get("evaluation")
-    if isinstance(measured, Mapping) and measured:
+    measured = part(scores, "evaluation")
+    if measured:
         return ", ".join(f"{corpus} {_figure(found)}" for corpus, found in measured.items())
     return f"{_figure(scores.get('selection'))} (held-out training dialogues)"
 
 
 def _figure(found: object) -> str:
-    value = found.get("exact_match") if isinstance(found, Mapping) else None
-    return f"{value:.1f}" if isinstance(value, (int, float)) else "not stated"
+    value = figure(found, "exact_match")
+    return "not stated" if value is None else f"{value:.1f}"
 
 
-def _origin(entry: object) -> str:
-    """Say what a manifest states, in free form, of data or an encoder, with the licence."""
-    if isinstance(entry, Mapping):
-        name, licence = entry.get("name", "unnamed"), entry.get("licence", "not stated")
-        return f"{name} (licence: {licence})"
-    if isinstance(entry, (list, tuple)):
-        return ", ".join(map(_origin, entry)) or "not stated"
-    return "not stated" if entry is None else str(entry)
+def _origins(entry: object) -> str:
+    return ", ".join(origins(entry)) or "not stated"
 
 
 COMMAND = Command(

@@ -174,8 +174,15 @@ class Report:
             "untouched_references": references.percent if references else None,
             "calibration_error": self.calibration.ece if self.calibration else None,
         }
-        rounded = {k: None if v is None else round(v, 2) for k, v in figures.items()}
-        return {"examples": self.examples, **rounded}
+        summary = {"examples": self.examples, **_rounded(figures)}
+        if self.calibration is not None:
+            minima = (attrs.asdict(at) for at in self.calibration.minima)
+            summary["at_min_confidence"] = {f"{at.pop('minimum'):g}": _rounded(at) for at in minima}
+        return summary
+
+
+def _rounded(figures: Mapping[str, float | None]) -> dict[str, Any]:
+    return {k: None if v is None else round(v, 2) for k, v in figures.items()}
 
 
 def _incomplete(row: Measured) -> dict[str, Any]:

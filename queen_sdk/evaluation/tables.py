@@ -8,6 +8,7 @@ from queen_sdk.evaluation.calibration import Calibration
 from queen_sdk.evaluation.metrics import Overlap, Scores
 from queen_sdk.evaluation.paper import PROTOCOLS, PublishedRow
 from queen_sdk.evaluation.report import Measured, Report
+from queen_sdk.tabular import number, table
 
 _FIGURES = {
     "exact_match": "EM",
@@ -47,13 +48,13 @@ def _score_table(measured: Sequence[Measured], rows: Sequence[PublishedRow]) -> 
     head = ["system", "EM", "EM incomplete", *list(_FIGURES.values())[1:], "source"]
     body = []
     for ours in measured:
-        exact_match, *others = (_number(getattr(ours.scores, name)) for name in _FIGURES)
-        incomplete = _number(ours.incomplete.percent)
+        exact_match, *others = (number(getattr(ours.scores, name)) for name in _FIGURES)
+        incomplete = number(ours.incomplete.percent)
         body.append([ours.system, exact_match, incomplete, *others, "measured"])
     for theirs in rows:
-        exact_match, *others = (_number(getattr(theirs, name)) for name in _FIGURES)
-        body.append([theirs.system, exact_match, _number(None), *others, theirs.source])
-    return _table(head, body)
+        exact_match, *others = (number(getattr(theirs, name)) for name in _FIGURES)
+        body.append([theirs.system, exact_match, number(None), *others, theirs.source])
+    return table(head, body)
 
 
 def _overlap_table(measured: Sequence[Measured]) -> str:
@@ -61,9 +62,9 @@ def _overlap_table(measured: Sequence[Measured]) -> str:
     body = []
     for kind, title in (("restoration", "restored word"), ("addition", "added word")):
         for row in measured:
-            figures = [_number(x) for n in (1, 2, 3) for x in _overlap(row.scores, kind, n)]
+            figures = [number(x) for n in (1, 2, 3) for x in _overlap(row.scores, kind, n)]
             body.append([f"{title}: {row.system}", *figures])
-    return _table(head, body)
+    return table(head, body)
 
 
 def _overlap(scores: Scores, kind: str, n: int) -> tuple[float, float, float]:
@@ -97,10 +98,10 @@ def _facts(report: Report) -> list[str]:
 
 def _causes_table(report: Report) -> str:
     body = [
-        [cause, f"{count:,}", _number(100 * count / report.examples)]
+        [cause, f"{count:,}", number(100 * count / report.examples)]
         for cause, count in report.causes.items()
     ]
-    return _table(["wrong results", "count", "% of all"], body)
+    return table(["wrong results", "count", "% of all"], body)
 
 
 def _confidence_table(calibration: Calibration) -> str:
@@ -108,11 +109,11 @@ def _confidence_table(calibration: Calibration) -> str:
     body = [
         [
             f"{at.minimum:g}",
-            *(_number(x) for x in (at.coverage, at.exact_match_covered, at.exact_match)),
+            *(number(x) for x in (at.coverage, at.exact_match_covered, at.exact_match)),
         ]
         for at in calibration.minima
     ]
-    return f"{_table(head, body)}\n\nexpected calibration error: {calibration.ece:.1f} %"
+    return f"{table(head, body)}\n\nexpected calibration error: {calibration.ece:.1f} %"
 
 
 def _footnotes(report: Report) -> list[str]:
@@ -123,27 +124,3 @@ def _footnotes(report: Report) -> list[str]:
     if any(row.rouge_1 is not None or row.rouge_l is not None for row in report.published):
         notes.append(_ROUGE_CAVEAT)
     return notes
-
-
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    numeric = [k > 0 and title != "source" for k, title in enumerate(head)]
-    rule = [
-        "-" * (width + 1) + ":" if right else "-" * (width + 2)
-        for width, right in zip(widths, numeric, strict=True)
-    ]
-    lines = [_line(head, widths, numeric), f"|{'|'.join(rule)}|"]
-    lines += (_line(cells, widths, numeric) for cells in body)
-    return "\n".join(lines)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    padded = (
-        cell.rjust(width) if right else cell.ljust(width)
-        for cell, width, right in zip(cells, widths, numeric, strict=True)
-    )
-    return f"| {' | '.join(padded)} |"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"

@@ -1,4 +1,4 @@
-"""From a training run to a bundle: graphs, checks against torch, manifest."""
+"""From a training run to a bundle: graphs, checks against torch, manifest and card."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from queen_sdk.bundle import Manifest, ParserSpec, write_manifest
+from queen_sdk.bundle import Manifest, ParserSpec, write_with_card
 from queen_sdk.bundle.files import MODEL_FILES, TOKENIZER_FILE, Precision
 from queen_sdk.confidence import ConfidenceSettings
 from queen_sdk.data.examples import Example
@@ -92,7 +92,7 @@ def export_bundle(
         scores={"selection": selected["selected"], "export": checks},
     )
     files = [TOKENIZER_FILE, *carried, *(MODEL_FILES[precision] for precision in precisions)]
-    return write_manifest(out, manifest, files=files)
+    return write_with_card(out, manifest, files)
 
 
 def _bring_parser(

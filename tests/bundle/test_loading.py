@@ -136,6 +136,18 @@ def test_an_altered_file_is_named(altered_bundle: Altered, name: str) -> None:
         load_bundle(directory)
 
 
+def test_a_card_may_be_edited_but_not_be_gone(altered_bundle: Altered) -> None:
+    directory = altered_bundle()
+    card = directory / "CARD.md"
+    card.write_text("It cannot count.", encoding="utf-8")
+    write_manifest(directory, read_manifest(directory))
+    card.write_text("It cannot count, nor sing.", encoding="utf-8")
+    assert "CARD.md" in load_bundle(directory).manifest.files
+    card.unlink()
+    with pytest.raises(DamagedBundleError, match=r"CARD\.md: the file is missing"):
+        load_bundle(directory)
+
+
 def test_a_directory_in_place_of_a_file_is_damage(altered_bundle: Altered) -> None:
     directory = altered_bundle()
     (directory / "model.onnx").unlink()

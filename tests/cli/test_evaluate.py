@@ -75,6 +75,19 @@ def test_the_main_figures_can_be_recorded_in_the_bundle(
     assert recorded["examples"] == 3
     assert recorded["exact_match"] is not None
     assert "latency_ms" not in recorded
+    assert list(recorded["at_min_confidence"]) == ["0.5", "0.7", "0.9"]
+    rows = [line.split() for line in (bundle / "CARD.md").read_text("utf-8").splitlines()]
+    assert [row[3] for row in rows if row[1:2] == ["rewrite"]] == ["3", "0.5", "0.7", "0.9"]
+
+
+def test_figures_at_another_threshold_are_not_recorded(
+    queen: Queen, altered_bundle: Callable[..., Path], corpus: Path
+) -> None:
+    bundle = altered_bundle()
+    call = ("eval", "--bundle", bundle, "--data", "rewrite", "--path", corpus, "--record")
+    outcome = queen(*call, "--threshold", 1)
+    assert (outcome.code, "leave --threshold out" in outcome.err) == (2, True)
+    assert read_manifest(bundle).scores == {}
 
 
 def test_wrong_results_are_written_with_their_causes(

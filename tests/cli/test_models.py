@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from queen_sdk.bundle import read_manifest, write_manifest
+from queen_sdk.bundle import load_bundle, read_manifest, record_scores, write_manifest
 
 Queen = Callable[..., Any]
 
@@ -70,3 +70,21 @@ def test_without_bundles_it_says_so(queen: Queen, embedded: Path) -> None:
     (embedded / "en" / "manifest.json").unlink()
     assert queen("models") == (0, "no bundle comes with this installation\n", "")
     assert queen("models", "--json").out == "[]\n"
+
+
+def test_the_card_of_any_bundle_is_printed(
+    queen: Queen, embedded: Path, altered_bundle: Callable[..., Path]
+) -> None:
+    directory = altered_bundle(version="5")
+    record_scores(load_bundle(directory), "task", {"exact_match": 61.5})
+    outcome = queen("models", "--card", directory)
+    assert outcome == (0, (directory / "CARD.md").read_text("utf-8"), "")
+    assert "# tiny 5\n" in outcome.out
+    record_scores(load_bundle("en"), "task", {})
+    assert "# tiny 1\n" in queen("models", "--card", "en").out
+
+
+def test_a_bundle_without_a_card_is_misuse(queen: Queen, embedded: Path) -> None:
+    outcome = queen("models", "--card", "en")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "has no CARD.md; `queen export` and `queen eval --record` write one" in outcome.err

@@ -107,6 +107,16 @@ def test_the_dictionary_is_json_with_plain_names(report: Report) -> None:
     assert all("exact_match" in row and "bleu_4" in row for row in found["rows"])
 
 
+def test_the_summary_keeps_what_a_card_needs(report: Report) -> None:
+    summary = report.summary()
+    assert summary["examples"] == report.examples
+    assert summary["exact_match"] == round(report.scores.exact_match, 2)
+    assert list(summary["at_min_confidence"]) == ["0.5", "0.7", "0.9"]
+    for figures in summary["at_min_confidence"].values():
+        assert figures.keys() == {"coverage", "exact_match_covered", "exact_match"}
+    assert json.loads(json.dumps(summary)) == summary
+
+
 def test_bars_are_only_for_terminals(
     rewriter: Rewriter, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 import csv
 import json
+import re
+import shutil
 from pathlib import Path
 
 import attrs
@@ -9,7 +11,9 @@ pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
 pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk import Rewriter  # noqa: E402
-from queen_sdk.bundle import load_bundle  # noqa: E402
+from queen_sdk.bundle import load_bundle, read_card  # noqa: E402
+from queen_sdk.bundle.files import sha256_of  # noqa: E402
+from queen_sdk.cli import main  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import FLOAT32_TOLERANCE, export_bundle  # noqa: E402
@@ -147,6 +151,31 @@ def test_the_export_is_checked_against_torch(bundle: Path) -> None:
     assert checks["float32"]["exact_match"] == checks["torch"]["exact_match"]
     assert checks["examples"] > 0
     assert checks["int8"]["exact_match"] >= checks["torch"]["exact_match"] - 10
+
+
+def test_an_export_over_a_bundle_keeps_what_people_wrote_into_its_card(
+    run: Path, bundle: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("spacy", reason="English metric tokens need spaCy")
+    out = tmp_path / "out"
+    shutil.copytree(bundle, out)
+    assert load_bundle(out).manifest.files["CARD.md"] == sha256_of(out / "CARD.md")
+    fresh = read_card(load_bundle(out))
+    assert "# tiny 1\n" in fresh
+    assert "To be filled in" in fresh
+    facts = fresh.partition("## Known failures")[0]
+    (out / "CARD.md").write_text(f"{facts}## Known failures\nIt knows two names.\n", "utf-8")
+    export = ["export", run, out, "--name", "tiny", "--version", "2", "--precision", "int8"]
+    record = ["eval", "--bundle", out, "--data", "jsonl", "--language", "en", "--record"]
+    for command in (export, record):
+        assert main([*map(str, command), "--path", str(corpus)]) == 0
+    text = read_card(load_bundle(out))
+    assert "# tiny 2\n" in text
+    assert "- number formats: int8\n" in text
+    assert re.search(r"\| jsonl  \| +160 \|", text)
+    assert re.search(r"\| jsonl  \| +0\.9 \|", text)
+    assert text.endswith("## Known failures\nIt knows two names.\n")
+    assert load_bundle(out).manifest.files["CARD.md"] == sha256_of(out / "CARD.md")
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
