@@ -95,7 +95,8 @@ def contenders(
         if name == "small":
             embedded = load_bundle("zh")
             paths["int8"] = embedded.model_path("int8")
-            batches = with_warm_up(Batches(embedded.tokenizer_path, device), examples, SIZE)
+            maker = Batches(embedded.tokenizer_path, device, embedded=True)
+            batches = with_warm_up(maker, examples, SIZE)
             notes.append(f"int8 of {name}: the embedded bundle {embedded.manifest.name!r}.")
         if paths:
             rows |= onnx_rows(name, paths, batches, arguments.threads, provider)

@@ -72,8 +72,11 @@ def _queen_config(directory: Path) -> QueenConfig:
 class Batches:
     """Makes batches for one encoder: QUEEN's queries are those of the embedded bundle."""
 
-    def __init__(self, tokenizer: Path, device: str) -> None:
-        """Take the encoder's tokenizer, and the device that torch's arrays go to."""
+    def __init__(self, tokenizer: Path, device: str, *, embedded: bool = False) -> None:
+        """Take the encoder's tokenizer, and the device that torch's arrays go to.
+
+        RUN and QUEEN copy the same extra words; for the `embedded` bundle QUEEN has its own.
+        """
         bundle = load_bundle("zh")
         manifest = bundle.manifest
         pieces = PieceEncoder(Tokenizer.from_file(str(tokenizer)))
@@ -95,8 +98,9 @@ class Batches:
                 builder, template=template, collection=manifest.collection, parser=parser
             )
 
-        self._run = pipeline(ExtraWords(before=EXTRA_WORDS["zh"]), query=False)
-        self._queen = pipeline(manifest.extra_words, query=True)
+        words = ExtraWords(before=EXTRA_WORDS["zh"])
+        self._run = pipeline(words, query=False)
+        self._queen = pipeline(manifest.extra_words if embedded else words, query=True)
 
     def make(self, examples: Sequence[Example], size: int) -> list[Batch]:
         """Cut examples into batches, in their order; those with nothing to score are left out."""
