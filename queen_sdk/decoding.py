@@ -22,6 +22,7 @@ Scores = npt.NDArray[np.float32]
 
 _HIGHEST = 1e30
 """No score comes near, and sums of it stay finite."""
+_LITTLE = 1e-6
 _CLOSE = 2.0
 """A cell that stays below the threshold by less nearly beats it."""
 _OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
@@ -37,6 +38,8 @@ class DecodingSettings:
     """A cell speaks for insertion above this score."""
     span_slack: float = 0.25
     """A span may reach over cells that stay below the threshold by less than this."""
+    span_share: float = 0.0
+    """Where the best cell of a span beats the threshold, the others must by this share of it."""
     further_piece: float = 3.0
     """A second piece of the history at one place must beat the threshold by this on average."""
 
@@ -176,18 +179,16 @@ class _Pieces:
     ) -> None:
         self._rows, self._words = rows, words
         self._marks = np.fromiter((is_mark(word) for word in words), dtype=bool, count=len(words))
-        self._slack, self._further = settings.span_slack, settings.further_piece
+        self._slack, self._share = settings.span_slack, settings.span_share
+        self._further = settings.further_piece
 
     def best(self, margins: npt.NDArray[np.float32]) -> tuple[Piece, ...]:
         """Return the best span of each segment that speaks, without repetitions, in row order."""
         candidates: dict[int, Piece] = {}
-        # A mark may stand inside a piece, but neither speaks for one nor begins or ends it.
-        margins = np.where(self._marks, np.minimum(margins, -self._slack), margins)
-        for row in np.flatnonzero(margins > 0).tolist():
+        for row in np.flatnonzero((margins > 0) & ~self._marks).tolist():
             segment = self._rows[row].segment
             if segment not in candidates:
-                first, last = self._segment(row)
-                candidates[segment] = _best_span(margins[first : last + 1], first, self._slack)
+                candidates[segment] = self._best_span(margins, *self._segment(row))
         kept: list[Piece] = []
         for piece in sorted(candidates.values(), key=lambda p: -p.weight):
             if not self._repeats(piece, kept) and not self._weak(piece, kept):
@@ -201,6 +202,20 @@ class _Pieces:
         while last + 1 < len(self._rows) and self._rows[last + 1].segment == segment:
             last += 1
         return first, last
+
+    def _best_span(self, margins: npt.NDArray[np.float32], first: int, last: int) -> Piece:
+        """Return the best span of a segment: cells are measured by the threshold and its peak."""
+        segment, marks = margins[first : last + 1], self._marks[first : last + 1]
+        peak = float(segment[~marks].max())
+        for slack in (self._slack - self._share * peak, 0.0):
+            # A mark may stand inside a piece, but neither speaks for one nor begins or ends it.
+            raised = np.where(marks, np.minimum(segment + slack, -_LITTLE), segment + slack)
+            start, end = _largest_sum(raised)
+            span = segment[start : end + 1][~marks[start : end + 1]]
+            if span.max(initial=-np.inf) > 0:  # else something speaks too low, and all too long
+                break
+        weight = max(float(span.sum()), float(span.max()))
+        return Piece(first + start, first + end, weight)
 
     def _repeats(self, piece: Piece, kept: Sequence[Piece]) -> bool:
         """Tell whether a stronger piece says the same, or more, or a part of it."""
@@ -216,20 +231,12 @@ class _Pieces:
         return further and piece.weight < self._further * (piece.last - piece.first + 1)
 
 
-def _best_span(margins: npt.NDArray[np.float32], offset: int, slack: float) -> Piece:
-    """Return the contiguous span of largest sum, every cell raised by `slack`.
-
-    Where that holds no cell that speaks, without slack.
-    """
-    sums = np.concatenate(([0.0], np.cumsum(margins + slack, dtype=np.float64)))
+def _largest_sum(values: npt.NDArray[np.float32]) -> tuple[int, int]:
+    """Return first and last index of the contiguous span of largest sum."""
+    sums = np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
     lowest = np.minimum.accumulate(sums[:-1])
     last = int(np.argmax(sums[1:] - lowest))
-    first = int(np.argmin(sums[: last + 1]))
-    span = margins[first : last + 1]
-    loudest = float(span.max())
-    if loudest <= 0 < slack:
-        return _best_span(margins, offset, 0.0)
-    return Piece(offset + first, offset + last, max(float(span.sum()), loudest))
+    return int(np.argmin(sums[: last + 1])), last
 
 
 def _text(piece: Piece, words: Sequence[str]) -> tuple[str, ...]:

@@ -103,6 +103,18 @@ class TestSpans:
         assert shown(decoding) == [("insert", END, END, text)]
 
     @pytest.mark.parametrize(
+        ("best", "margin", "text"),
+        [(8.0, 3.4, "type"), (8.0, 3.6, "type of"), (1.0, -0.1, "type"), (1.0, 0.1, "type of"),
+         (0.2, -0.3, "type of"), (0.2, -0.5, "type")],
+    )  # fmt: skip
+    def test_the_clearer_a_span_is_the_more_is_asked_of_its_ends(
+        self, best: float, margin: float, text: str
+    ) -> None:
+        cells: dict[Cell, float] = {("insert", "type", END): best, ("insert", OF, END): margin}
+        decoding = decoded(cells, settings=DecodingSettings(span_slack=0.5, span_share=0.5))
+        assert shown(decoding) == [("insert", END, END, text)]
+
+    @pytest.mark.parametrize(
         ("cells", "text"),
         [
             ({("insert", "food", 2): 5.0, ("insert", "Anna", 2): 3.1}, "food | Anna"),

@@ -20,7 +20,7 @@ Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
 _GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
-_SLACKS = (0.25, 0.5, 1.0, 1.5)
+_SPANS = tuple((slack, share) for share in (0.0, 0.25, 0.5) for slack in (0.25, 0.5, 1.0, 1.5, 2.0))
 _LEAST_UNTOUCHED = 96.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
 
@@ -89,7 +89,7 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
 
 
 def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
-    """Try thresholds, one per operation, and how far below them a span may reach.
+    """Try thresholds, one per operation, and how far from them a span may reach.
 
     First equal thresholds, then one after the other in turn. The best exact match wins among those
     that leave enough complete utterances untouched; if none does, the one that leaves most of
@@ -108,7 +108,7 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
         before = best
         best = best_of([attrs.evolve(best, insert_threshold=value) for value in _GRID])
         best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
-        best = best_of([attrs.evolve(best, span_slack=value) for value in _SLACKS])
+        best = best_of([attrs.evolve(best, span_slack=k, span_share=j) for k, j in _SPANS])
         if best == before:
             return tried[best]
 
