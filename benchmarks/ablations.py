@@ -49,7 +49,7 @@ TRAINED: dict[str, dict[str, Any]] = {
 }
 """Settings of `queen train` that differ from the full model's."""
 DECODED: dict[str, dict[str, Any]] = {
-    "spans without slack": {"span_slack": 0.0},
+    "spans end at the threshold": {"span_slack": 0.0, "span_share": 0.0},
     "a second piece as easily as the first": {"further_piece": 0.0},
 }
 """Other decoding of the full model's scores, with its thresholds."""

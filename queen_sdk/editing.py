@@ -122,6 +122,8 @@ class _Copies:
         word = self._rows[index].token.text
         if not word.istitle() or word == "I" or not self._starts_sentence(index):
             return False
+        if len(word) == 1 and self._followed_by_dot(index):  # an initial: A. C. Clarke
+            return False
         lowered = word.lower()
         if lowered in _LOWERED:
             return True
@@ -131,6 +133,10 @@ class _Copies:
             and any(row.token.text == lowered for row in self._rows)
             and all(self._starts_sentence(k) for k in same)
         )
+
+    def _followed_by_dot(self, index: int) -> bool:
+        row = self._rows[index]
+        return row.turn is not None and self._turns[row.turn].startswith(".", row.token.end)
 
     def _starts_sentence(self, index: int) -> bool:
         row = self._rows[index]

@@ -284,6 +284,12 @@ class TestCase:
         start = [TokenEdit("substitute", 0, 1, copy, 1.0)]
         assert realise(asked, tokens, start, rows, {0: "so the price"})[0].text == "The price"
 
+    @pytest.mark.parametrize(
+        ("history", "expected"), [("A. C. Clarke wrote it.", "is A"), ("A book is here.", "is a")]
+    )
+    def test_an_initial_keeps_its_capital(self, history: str, expected: str) -> None:
+        assert rewritten("is it", sub(1, 2, "A"), history=[history]) == expected
+
     def test_a_capital_inside_a_sentence_stays(self) -> None:
         history = ["He saw The Who."]
         assert rewritten("is it", sub(1, 2, "The Who"), history=history) == "is The Who"
