@@ -23,6 +23,8 @@ _GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 _SPANS = tuple((slack, j / 4) for j in range(4) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
 _LEAST_UNTOUCHED = 96.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
+_CHANCE = 0.5
+"""Points of exact match by which settings differ by chance."""
 
 
 @attrs.frozen
@@ -93,7 +95,8 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
 
     First equal thresholds, then one after the other in turn. The best exact match wins among those
     that leave enough complete utterances untouched; if none does, the one that leaves most of
-    them. Of equals, the one nearest to zero.
+    them. Of those that are as good but for chance, the one with thresholds nearest to zero, where
+    the loss draws the line.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
@@ -110,15 +113,30 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
         best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
         best = best_of([attrs.evolve(best, span_slack=k, span_share=j) for k, j in _SPANS])
         if best == before:
-            return tried[best]
+            return _plainest(tried.values(), tried[best])
 
 
 def _merit(selected: Selected) -> tuple[float, float, float]:
+    return _short(selected), selected.exact_match, -_distance(selected)
+
+
+def _short(selected: Selected) -> float:
     # There may be no complete utterance at all: then the comparison with nan counts as enough.
-    short = min(selected.untouched - _LEAST_UNTOUCHED, 0.0) if selected.untouched < 100 else 0.0
+    return min(selected.untouched - _LEAST_UNTOUCHED, 0.0) if selected.untouched < 100 else 0.0
+
+
+def _distance(selected: Selected) -> float:
     decoding = selected.decoding
-    distance = abs(decoding.substitute_threshold) + abs(decoding.insert_threshold)
-    return short, selected.exact_match, -distance
+    return abs(decoding.substitute_threshold) + abs(decoding.insert_threshold)
+
+
+def _plainest(tried: Iterable[Selected], best: Selected) -> Selected:
+    as_good = [
+        one
+        for one in tried
+        if _short(one) >= _short(best) and one.exact_match >= best.exact_match - _CHANCE
+    ]
+    return min(as_good, key=lambda one: (_distance(one), -one.exact_match))
 
 
 def evaluate_thresholds(
