@@ -53,6 +53,13 @@ def test_the_threshold_parts_right_edits_from_wrong_ones() -> None:
     assert found.decoding.substitute_threshold == 1.5
 
 
+@pytest.mark.parametrize(("odd", "threshold"), [(1, 0.0), (10, 0.5)])
+def test_a_few_odd_examples_do_not_move_the_threshold(odd: int, threshold: float) -> None:
+    usual = [scored(EXAMPLE, 3.0)] * 200 + [scored(COMPLETE, -3.0)] * 300
+    found = select_thresholds(usual + [scored(COMPLETE, 0.3)] * odd, "en")
+    assert found.decoding.substitute_threshold == threshold
+
+
 def test_a_span_may_reach_as_far_below_the_threshold_as_right_ones_do() -> None:
     whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
     right = scored(whole, 1.8)
