@@ -20,7 +20,7 @@ Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
 _GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
-_SPANS = tuple((slack, j / 4) for j in range(4) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
+_SPANS = tuple((slack, j / 8) for j in range(3) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
 _LEAST_UNTOUCHED = 97.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
 _CHANCE = 0.5
