@@ -96,7 +96,7 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
     First equal thresholds, then one after the other in turn. The best exact match wins among those
     that leave enough complete utterances untouched; if none does, the one that leaves most of
     them. Of those that are as good but for chance, the one with thresholds nearest to zero, where
-    the loss draws the line.
+    the loss draws the line, and with the least slack.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
@@ -113,7 +113,10 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
         best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
         best = best_of([attrs.evolve(best, span_slack=k, span_share=j) for k, j in _SPANS])
         if best == before:
-            return _plainest(tried.values(), tried[best])
+            break
+    plain = _plainest(tried.values(), tried[best]).decoding
+    best_of([attrs.evolve(plain, span_slack=k, span_share=j) for k, j in _SPANS])
+    return _plainest(tried.values(), tried[best])
 
 
 def _merit(selected: Selected) -> tuple[float, float, float]:
@@ -136,7 +139,7 @@ def _plainest(tried: Iterable[Selected], best: Selected) -> Selected:
         for one in tried
         if _short(one) >= _short(best) and one.exact_match >= best.exact_match - _CHANCE
     ]
-    return min(as_good, key=lambda one: (_distance(one), -one.exact_match))
+    return min(as_good, key=lambda one: (_distance(one), one.decoding.span_slack, -one.exact_match))
 
 
 def evaluate_thresholds(
