@@ -80,7 +80,8 @@ class TestFacts:
             "- words it may add that nobody said: `的`, `和` before what is copied; `'s` behind it",
             "- referring expressions it knows by heart: 2",
             "- thresholds: 1 to substitute, 0.5 to insert; a span may reach over cells 0.25 below, "
-            "raised by 0 of what its best cell has above; a second piece must beat its threshold by 3",
+            "raised by 0 of what its best cell has above; a second piece must beat its threshold "
+            "by 3",
             "- protocol: chosen on held-out dialogues",
             "- dialogues held out: task 3",
             "- measured there, before the export: exact match 77.20 %, "
