@@ -239,11 +239,11 @@ def draw(figure: Any, rows: dict[Key, Row]) -> None:
         for speed, row in zip(speeds, rows.values(), strict=True)
     ]
     axes.bar_label(bars, times, fontsize=8)
-    axes.set_xlim(right=max(speeds) * 1.2)
+    axes.set_xlim(right=max(speeds) * 1.3)
     axes.invert_yaxis()
     axes.tick_params(axis="y", labelsize=8)
     axes.set(
-        xlabel="examples per second, and how many times those of RUN + BERT-base with padding",
+        xlabel="examples per second; × those of RUN + BERT-base with padding",
         title=f"RUN and QUEEN, batch {SIZE}, one machine, one run",
     )
 
