@@ -10,7 +10,6 @@ the same command goes on where it was stopped, and `--only` takes some of them.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,14 +18,12 @@ from typing import Any
 import attrs
 from baselines.queen_training import (
     Data,
-    add_training_options,
     in_words,
     settings_and_data,
     train_and_score,
+    training_parser,
 )
-from measuring.encoders import add_encoders_option
-from measuring.report import Report, add_options, table
-from measuring.texts import add_path_option
+from measuring.report import Report, table
 
 from queen_sdk.decoding import DecodingSettings
 from queen_sdk.training.selection import Scored, decode_scored, is_right
@@ -132,11 +129,7 @@ def report(settings: TrainSettings, data: Data, weights: str, rows: Sequence[Row
 
 def main() -> None:
     """Train all, print the table."""
-    parser = argparse.ArgumentParser(description="What each part of QUEEN gives.")
-    add_options(parser)
-    add_path_option(parser)
-    add_encoders_option(parser)
-    add_training_options(parser)
+    parser = training_parser("What each part of QUEEN gives.")
     parser.add_argument("--only", nargs="+", choices=tuple(TRAINED), help="and the full model")
     arguments = parser.parse_args()
     settings, data, weights = settings_and_data(arguments)

@@ -9,7 +9,6 @@ of the evaluation part. Both runs save checkpoints: the same command goes on whe
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,11 @@ from typing import Any
 import attrs
 from baselines.queen_training import (
     Data,
-    add_training_options,
     in_words,
     read_log,
     settings_and_data,
     train_and_score,
+    training_parser,
 )
 from baselines.run_training import (
     HEAD_RATE,
@@ -31,9 +30,7 @@ from baselines.run_training import (
     train_run,
     without_gold,
 )
-from measuring.encoders import add_encoders_option
-from measuring.report import Report, add_options, table
-from measuring.texts import add_path_option
+from measuring.report import Report, table
 
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import evaluate_thresholds
@@ -93,11 +90,7 @@ def report(settings: TrainSettings, data: Data, weights: str, trained: Sequence[
 
 def main() -> None:
     """Train both, print the table."""
-    parser = argparse.ArgumentParser(description="RUN and QUEEN at equal training.")
-    add_options(parser)
-    add_path_option(parser)
-    add_encoders_option(parser)
-    add_training_options(parser)
+    parser = training_parser("RUN and QUEEN at equal training.")
     parser.add_argument("--only", choices=tuple(SYSTEMS), help="train one of them")
     arguments = parser.parse_args()
     settings, data, weights = settings_and_data(arguments)

@@ -39,7 +39,8 @@ class DecodingSettings:
     span_slack: float = 0.25
     """A span may reach over cells that stay below the threshold by less than this."""
     span_share: float = 0.0
-    """Where the best cell of a span beats the threshold, the others must by this share of it."""
+    """By this share of what the best cell of a span is above the threshold, more is asked of the
+    others."""
     further_piece: float = 3.0
     """A second piece of the history at one place must beat the threshold by this on average."""
 
@@ -212,7 +213,7 @@ class _Pieces:
             raised = np.where(marks, np.minimum(segment + slack, -_LITTLE), segment + slack)
             start, end = _largest_sum(raised)
             span = segment[start : end + 1][~marks[start : end + 1]]
-            if span.max(initial=-np.inf) > 0:  # else something speaks too low, and all too long
+            if span.max(initial=-np.inf) > 0:  # else near misses outweigh the cell that speaks
                 break
         weight = max(float(span.sum()), float(span.max()))
         return Piece(first + start, first + end, weight)

@@ -68,7 +68,7 @@ class Pipeline:
         if not spoken:
             return Skipped("no_history")
         earlier = max(len(spoken) - self.builder.max_length, 0)
-        spoken = [*spoken[:1], *spoken[earlier + 1 :]]
+        spoken = [*spoken[:1], *spoken[earlier + 1 :]]  # the first may stay in view
         *tags, tag = tag_lengths([*(turns[k].text for k in spoken), utterance])
         tokens = self.builder.tokens(utterance, tag)
         if not tokens:

@@ -41,6 +41,12 @@ def tiny_bundle_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def model_path(tiny_bundle_dir: Path) -> Path:
+    """Return the graph of the tiny bundle."""
+    return tiny_bundle_dir / "model.onnx"
+
+
+@pytest.fixture(scope="session")
 def altered_bundle(
     tiny_bundle_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:

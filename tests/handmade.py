@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queen_sdk.decoding import Piece, TokenEdit
+from queen_sdk.features import EncodedBatch
 from queen_sdk.rows import ExtraWords, Row, build_rows
 from queen_sdk.tokenization import tokenize
 from queen_sdk.values import Edit, EditKind
@@ -96,3 +97,27 @@ def words(text: str) -> set[str]:
     for token in tokenize(text):
         found.update(re.split(r"[\W_]+", token.text.casefold()))
     return found - {""}
+
+
+def copied_texts(edit: TokenEdit, rows: Sequence[Row]) -> list[str]:
+    """Return what each piece of an edit copies."""
+    return [" ".join(r.token.text for r in rows[p.first : p.last + 1]) for p in edit.pieces]
+
+
+def make_batch(lengths: Sequence[int], *, seed: int = 0) -> EncodedBatch:
+    """Return dialogues of those lengths: random words, every place a row, the last third columns.
+
+    A dialogue is the same whatever its batch.
+    """
+    arrays = [np.zeros((len(lengths), max(lengths)), dtype=np.int64) for _ in range(4)]
+    ids, mask, segments, history = arrays
+    utterance = np.zeros((len(lengths), max(lengths) // 3), dtype=np.int64)
+    for k, length in enumerate(lengths):
+        random = np.random.default_rng((seed, length))
+        ids[k, :length] = random.integers(5, 120, length)
+        mask[k, :length] = 1
+        columns = length // 3
+        segments[k, length - columns : length] = 1
+        history[k, :length] = np.arange(length)
+        utterance[k, :columns] = np.arange(length - columns, length)
+    return EncodedBatch(ids, mask, segments, history, utterance)

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from handmade import Cell, rows_of, scores_of
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from handmade import Cell, copied_texts, rows_of, scores_of
 
-from queen_sdk.decoding import Decoding, DecodingSettings, TokenEdit, decode
+from queen_sdk.decoding import Decoding, DecodingSettings, decode
 from queen_sdk.rows import Row
-from queen_sdk.tokenization import is_mark, tokenize
+from queen_sdk.tokenization import tokenize
 
 HISTORY = ("John Smith wants food .", "What type of cuisine ?", "Smith likes Anna")
 ROWS = rows_of(*HISTORY)
@@ -35,11 +32,7 @@ def decoded(
 
 
 def shown(decoding: Decoding, rows: Sequence[Row] = ROWS) -> list[tuple[str, int, int, str]]:
-    return [(e.kind, e.start, e.end, " | ".join(copied(e, rows))) for e in decoding.edits]
-
-
-def copied(edit: TokenEdit, rows: Sequence[Row]) -> list[str]:
-    return [" ".join(r.token.text for r in rows[p.first : p.last + 1]) for p in edit.pieces]
+    return [(e.kind, e.start, e.end, " | ".join(copied_texts(e, rows))) for e in decoding.edits]
 
 
 class TestSpans:
@@ -357,53 +350,3 @@ def test_scores_are_left_as_they_are() -> None:
 def test_a_rectangle_without_rows_has_no_edits() -> None:
     scores = np.zeros((2, 0, END + 1), dtype=np.float32)
     assert decode(scores, (), UTTERANCE, ZERO).edits == ()
-
-
-SMALL = st.floats(-3, 3, width=32)
-
-
-@given(
-    hnp.arrays(np.float32, (2, len(ROWS), END + 1), elements=SMALL),
-    SMALL,
-    st.frozensets(st.integers(0, END - 1)),
-)
-def test_any_scores_give_consistent_edits(
-    scores: np.ndarray[tuple[int, int, int], np.dtype[np.float32]],
-    threshold: float,
-    protected: frozenset[int],
-) -> None:
-    decoding = decode(scores, ROWS, UTTERANCE, ZERO.at(threshold), protected)
-    done = 0
-    texts: list[str] = []
-    for edit in decoding.edits:
-        assert done <= edit.start <= edit.end <= END
-        assert (edit.kind == "insert") == (edit.start == edit.end)
-        done = edit.end
-        assert edit.pieces
-        behind = 0
-        for piece in edit.pieces:
-            assert behind <= piece.first <= piece.last
-            assert ROWS[piece.first].segment == ROWS[piece.last].segment
-            behind = piece.last + 1
-        if edit.kind == "substitute":
-            assert not protected & set(range(edit.start, edit.end))
-        else:
-            assert not {edit.start - 1, edit.start} <= protected
-        pieces = [f" {text.casefold()} " for text in copied(edit, ROWS)]
-        assert not any(a in b for k, a in enumerate(pieces) for b in pieces[:k] + pieces[k + 1 :])
-        texts.append(" " + " ".join(copied(edit, ROWS)).casefold() + " ")
-    assert not any(a in b for k, a in enumerate(texts) for b in texts[:k] + texts[k + 1 :])
-    places = [(edit.kind, edit.start) for edit in decoding.edits]
-    assert len(set(places)) == len(places)
-    if not decoding.edits:
-        assert decoding.inside == np.inf
-
-
-@given(hnp.arrays(np.float32, (2, len(ROWS), END + 1), elements=SMALL))
-def test_an_edit_is_made_wherever_the_best_cell_speaks_for_a_change(
-    scores: np.ndarray[tuple[int, int, int], np.dtype[np.float32]],
-) -> None:
-    scores[0, :, END] = -3
-    scores[:, [is_mark(row.token.text) for row in ROWS], :] = -3
-    if scores[1].max() > 0:
-        assert decode(scores, ROWS, UTTERANCE, ZERO).edits

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
-from measuring.encoders import encoder
-from measuring.texts import made_up
+from measuring.encoders import add_encoders_option, encoder
+from measuring.report import add_options
+from measuring.texts import add_path_option, made_up
 
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import load
@@ -36,12 +37,17 @@ class Data:
     name: str
 
 
-def add_training_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how much is trained."""
+def training_parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser of the options that all of these trainings have."""
+    parser = argparse.ArgumentParser(description=description)
+    add_options(parser)
+    add_path_option(parser)
+    add_encoders_option(parser)
     parser.add_argument("--limit", type=int, default=6000, help="training examples read")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-4, help="highest rate of the encoder")
     parser.add_argument("--out", type=Path, help="folder of the runs")
+    return parser
 
 
 def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Data, str]:

@@ -13,68 +13,25 @@ import pytest
 pytest.importorskip("rasa", reason="needs Rasa 3.6 on Python 3.10: run scripts/test-rasa")
 
 from http_server import serving
-from queen_adapters.rasa import QueenRewriter
 from rasa.core.agent import Agent
 from rasa.core.channels.channel import CollectingOutputChannel, UserMessage
-from rasa.engine.graph import ExecutionContext, GraphSchema
-from rasa.engine.recipes.default_recipe import DefaultV1Recipe
 from rasa.model_training import train
 from rasa.shared.core.events import (
-    ActionExecuted,
-    ActiveLoop,
     BotUttered,
-    Event,
-    Restarted,
-    SessionStarted,
-    UserUtteranceReverted,
     UserUttered,
 )
 from rasa.shared.core.trackers import DialogueStateTracker
-from rasa.shared.exceptions import InvalidConfigException
-from rasa.shared.nlu.training_data.message import Message
 from rasa.shared.utils.io import read_yaml_file, write_yaml
+from rasa_parts import CopyingRewriter, HandedRewriter, tracker_of
 
-from queen_sdk import Middleware, Policy, RewriteResult, Turn
+from queen_sdk import Middleware, Policy, Turn
 from queen_sdk.asking import Rewrites
 from queen_sdk.bundle import embedded_bundles
-from queen_sdk.dialogue import HistoryItem, read_history
 from queen_sdk.server.app import create_app
-from queen_sdk.testing import AdapterContract, FakeRewriter, Observed
-from queen_sdk.values import Edit, Source
+from queen_sdk.testing import AdapterContract, Observed
 
 BOT = Path(__file__).parents[2] / "examples" / "rasa_bot"
 QUESTION, FOLLOW_UP = "What is the weather like in Paris in June?", "and in July?"
-
-
-class CopyingRewriter(FakeRewriter):
-    """Copies what the last question of the user has in front of its last " in "."""
-
-    def rewrite(
-        self, history: Sequence[HistoryItem], utterance: str, **options: Any
-    ) -> RewriteResult:
-        turns = read_history(history)
-        self.calls.append((turns, utterance))
-        self.act(utterance)
-        index, text = next(
-            (k, turn.text.rpartition(" in ")[0])
-            for k, turn in reversed(list(enumerate(turns)))
-            if turn.text.endswith("?")
-        )
-        source = Source(index, start=0, end=len(text), text=text)
-        edit = Edit("insert", start=4, end=4, text=f"{text} ", sources=(source,), score=1.0)
-        rewritten = f"{utterance[:4]}{text} {utterance[4:]}"
-        return RewriteResult(rewritten, original=utterance, edits=(edit,), confidence=0.9)
-
-
-@DefaultV1Recipe.register(DefaultV1Recipe.ComponentType.ENTITY_EXTRACTOR, is_trainable=False)
-class HandedRewriter(QueenRewriter):
-    """The component, around a rewriter that the test hands over."""
-
-    rewriter: Rewrites = CopyingRewriter()
-
-    @classmethod
-    def open_rewriter(cls, config: Any) -> Rewrites:
-        return cls.rewriter
 
 
 Trained = Callable[[str | None, dict[str, Any]], Path]
@@ -229,7 +186,7 @@ class _Driver:
     async def aask(
         self, conversation: str, history: Sequence[Turn], utterance: Any, *, enabled: bool = True
     ) -> Observed:
-        await self.bot.agent.tracker_store.save(_tracker(conversation, history))
+        await self.bot.agent.tracker_store.save(tracker_of(conversation, history))
         metadata = None if enabled else {"queen": False}
         answers = await self.bot.say(conversation, utterance, metadata)
         tracker = await self.bot.tracker(conversation)
@@ -250,20 +207,6 @@ class _Driver:
         )
 
 
-def _tracker(conversation: str, history: Sequence[Turn]) -> DialogueStateTracker:
-    """Return what Rasa would have noted of a dialogue that followed the bot's rules."""
-    events: list[Event] = []
-    for turn in history:
-        if turn.role == "user":
-            greeting = {"name": "greet", "confidence": 1.0}
-            events += [ActionExecuted("action_listen"), UserUttered(turn.text, greeting)]
-        else:
-            events += [ActionExecuted("utter_greet"), BotUttered(turn.text)]
-    if history:
-        events.append(ActionExecuted("action_listen"))
-    return DialogueStateTracker.from_events(conversation, events)
-
-
 class TestContract(AdapterContract):
     """What every adapter keeps."""
 
@@ -278,136 +221,3 @@ class TestContract(AdapterContract):
     def make(self, rewriter: Rewrites) -> _Driver:
         self.patch.setattr(HandedRewriter, "rewriter", rewriter)
         return _Driver(Bot(self.model))
-
-
-def _component(**settings: Any) -> QueenRewriter:
-    """Open the component as Rasa does."""
-    context = ExecutionContext(GraphSchema({}))
-    config = {**HandedRewriter.get_default_config(), "timeout": 30, **settings}
-    kind = QueenRewriter if "bundle" in settings or "url" in settings else HandedRewriter
-    return kind.create(config, None, None, context)
-
-
-def _processed(component: QueenRewriter, text: Any, tracker: Any, **data: Any) -> Message:
-    messages = component.process([Message({"text": text, **data})], tracker)
-    return messages[0]
-
-
-class TestComponent:
-    """The component by itself, with real messages and trackers."""
-
-    @pytest.fixture
-    def fake(self, monkeypatch: pytest.MonkeyPatch) -> FakeRewriter:
-        fake = FakeRewriter()
-        monkeypatch.setattr(HandedRewriter, "rewriter", fake)
-        return fake
-
-    def test_a_bundle_on_disk_can_be_named(self, tiny_bundle_dir: Path) -> None:
-        component = _component(bundle=str(tiny_bundle_dir))
-        tracker = _tracker("a", [Turn("Smith is here", role="assistant")])
-        message = _processed(component, "Does he care?", tracker)
-        assert message.get("text") == "Does Smith care?"
-        assert message.get("queen")["original"] == "Does he care?"
-        assert message.get("queen")["edits"][0]["text"] == "Smith"
-        assert message.get("queen")["confidence"] is not None
-
-    def test_what_was_done_is_put_out_with_the_message(self, fake: FakeRewriter) -> None:
-        message = _processed(_component(), "July?", _tracker("a", [Turn("June?")]))
-        shown = message.as_dict(only_output_properties=True)
-        assert shown["text"] == "July? June?"
-        assert shown["queen"]["text"] == "July? June?"
-
-    def test_in_retrieval_mode_the_pipeline_gets_the_own_words(self, fake: FakeRewriter) -> None:
-        component = _component(mode="retrieval")
-        message = _processed(component, "July?", _tracker("a", [Turn("June?")]))
-        assert message.get("text") == "July?"
-        assert message.get("queen")["text"] == "July? June?"
-
-    def test_commands_are_left_alone_and_are_no_history(self, fake: FakeRewriter) -> None:
-        tracker = _tracker("a", [Turn("June?"), Turn("/greet")])
-        assert _processed(_component(), "/restart", tracker).get("queen") is None
-        assert _processed(_component(), "July?", tracker).get("text") == "July? June?"
-        assert len(fake.calls) == 1
-
-    def test_a_copy_never_makes_a_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Commanding(FakeRewriter):
-            def rewrite(self, history: Any, utterance: str, **_: Any) -> RewriteResult:
-                source = Source(0, start=0, end=8, text="/restart")
-                edit = Edit("insert", start=0, end=0, text="/restart", sources=(source,), score=1)
-                return RewriteResult(f"/restart{utterance}", original=utterance, edits=(edit,))
-
-        monkeypatch.setattr(HandedRewriter, "rewriter", Commanding())
-        tracker = _tracker("a", [Turn("/restart stops", role="assistant")])
-        assert _processed(_component(), "now?", tracker).get("text") == "now?"
-
-    @pytest.mark.parametrize("text", ["", None, 17])
-    def test_messages_without_text_pass(self, fake: FakeRewriter, text: Any) -> None:
-        assert _processed(_component(), text, _tracker("a", [Turn("June?")])).get("text") == text
-
-    def test_without_a_tracker_nothing_is_done(self, fake: FakeRewriter) -> None:
-        message = _processed(_component(), "July?", None)
-        assert message.get("text") == "July?"
-        assert message.get("queen")["skip_reason"] == "no_history"
-
-    @pytest.mark.parametrize("break_event", [Restarted(), SessionStarted()])
-    def test_history_begins_with_the_session(self, fake: FakeRewriter, break_event: Event) -> None:
-        tracker = DialogueStateTracker.from_events("a", [UserUttered("June?"), break_event])
-        assert _processed(_component(), "July?", tracker).get("text") == "July?"
-
-    def test_what_was_taken_back_is_no_history(self, fake: FakeRewriter) -> None:
-        events = [
-            UserUttered("May?"),
-            BotUttered("Fine."),
-            UserUttered("x"),
-            UserUtteranceReverted(),
-        ]
-        tracker = DialogueStateTracker.from_events("a", events)
-        assert _processed(_component(), "July?", tracker).get("text") == "July? Fine."
-
-    def test_what_was_said_in_a_form_is_history(self, fake: FakeRewriter) -> None:
-        asked = [ActionExecuted("trip_form"), ActiveLoop("trip_form"), BotUttered("When?")]
-        again = [UserUttered("in May"), ActionExecuted("trip_form"), BotUttered("Where to?")]
-        tracker = DialogueStateTracker.from_events("a", [UserUttered("hi"), *asked, *again])
-        assert _processed(_component(), "July?", tracker).get("text") == "July? Where to?"
-        assert [turn.text for turn in fake.calls[0][0]] == ["hi", "When?", "in May", "Where to?"]
-
-    def test_pictures_of_the_bot_are_no_history(self, fake: FakeRewriter) -> None:
-        events = [UserUttered("May?"), BotUttered(None, {"image": "a.png"})]
-        tracker = DialogueStateTracker.from_events("a", events)
-        assert _processed(_component(), "July?", tracker).get("text") == "July? May?"
-
-    @pytest.mark.parametrize("metadata", [None, {}, {"queen": True}, {"queen": "?"}, "queen"])
-    def test_only_the_switch_switches_off(self, fake: FakeRewriter, metadata: Any) -> None:
-        tracker = _tracker("a", [Turn("June?")])
-        message = _processed(_component(), "July?", tracker, metadata=metadata)
-        assert message.get("text") == "July? June?"
-
-    def test_the_policy_can_be_set(self, fake: FakeRewriter) -> None:
-        tracker = _tracker("a", [Turn("May?"), Turn("June?")])
-        component = _component(threshold=1.5, min_confidence=0.5, protect=["RTX"], max_history=1)
-        assert _processed(component, "July?", tracker).get("text") == "July? June?"
-        assert len(fake.calls[0][0]) == 1
-        assert fake.options == [(1.5, 0.5, ("RTX",))]
-        off = _processed(_component(enabled=False), "July?", tracker)
-        assert off.get("queen")["skip_reason"] == "disabled"
-
-    @pytest.mark.parametrize(
-        ("settings", "complaint"),
-        [
-            ({"bundel": "en"}, "there is no setting 'bundel'; there are: bundle, url, enabled"),
-            ({"bundle": "nowhere"}, "nowhere"),
-            ({"bundle": "en", "url": "http://a"}, "give bundle or url, not both"),
-            ({"url": "localhost"}, "url must be the address of a queen server"),
-            ({"timeout": 0}, "timeout must be a positive number of seconds, got 0"),
-            ({"mode": "fast"}, "mode must be one of replace, retrieval, got 'fast'"),
-            ({"enabled": "no"}, "enabled must be true or false, got 'no'"),
-            ({"protect": "RTX"}, "put a single term into a list"),
-        ],
-    )
-    def test_a_wrong_configuration_is_explained(
-        self, settings: dict[str, Any], complaint: str
-    ) -> None:
-        with pytest.raises(
-            InvalidConfigException, match=f"Rewriter in the pipeline: .*{complaint}"
-        ):
-            _component(**settings)
