@@ -181,9 +181,10 @@ class _Writer:
         start, end = self._tokens[edit.start].start, self._tokens[edit.end - 1].end
         if self._gap(edit.start).isspace() and _leans(text):
             start = max(self._tokens[edit.start - 1].end, self._done)
-        text = _apart(self._before(start), text) + text
+        before = self._before(start)
+        text = _apart(before, text) + text
         if follower is None or self._gap(edit.end):
-            text += _apart(text, self._utterance[end:])
+            text += _apart(before + text, self._utterance[end:])
         return self._write(start, end, text)
 
     def insert(self, edit: TokenEdit, text: str, follower: str | None) -> tuple[int, int, str]:
@@ -196,14 +197,16 @@ class _Writer:
         start = self._tokens[position].start
         before = self._before(start)
         behind = self._utterance[start:] if follower is None else follower
-        lead, tail = joint(before, text), joint(text, behind)
+        lead = joint(before, text)
+        # What stands before counts too: "-" alone leaves "he" whole, "of" and "-" do not.
+        tail = joint(before + lead + text, behind)
         if gap.isspace():
             # "care ." is how this user writes: the space stays.
             tail = " " if _leans(behind) else tail
         elif before and before[-1].isalnum() != behind[0].isalnum():
             # A mark that touched its word still does: 'care.', '"it'.
             if before[-1].isalnum():
-                tail = _apart(text, behind)
+                tail = _apart(before + lead + text, behind)
             else:
                 lead = _apart(before, text)
         return self._write(start, start, lead + text + tail)

@@ -17,8 +17,10 @@ from tiny_bundle import build_bundle
 from queen_sdk import Rewriter
 from queen_sdk.bundle import read_manifest, write_manifest
 
-hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None)
-hypothesis.settings.register_profile("quick", max_examples=200, deadline=None)
+# The tests of a commit draw the same examples every time; "search" draws new ones, to find faults.
+hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("quick", max_examples=200, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("search", max_examples=5000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

@@ -135,6 +135,10 @@ class TestSubstitution:
     def test_words_do_not_grow_together(self, utterance: str, position: int, expected: str) -> None:
         assert rewritten(utterance, sub(position, position + 1, "cuisine")) == expected
 
+    def test_two_edits_and_what_follows_do_not_grow_together(self) -> None:
+        edits = (sub(0, 1, "Smith"), sub(1, 2, "-"))
+        assert rewritten("他她he", *edits, history=["Smith -"]) == "Smith- he"
+
 
 class TestInsertion:
     """Text that was not there."""
