@@ -172,8 +172,10 @@ class _Drawer:
         written = [attrs.evolve(turn, text=filling.write(turn.text)) for turn in before]
         return (written + turns)[-_MOST_TURNS:] if len(turns) + 2 <= _MOST_TURNS else turns
 
-    def _joined(self, *texts: str) -> str:
-        return (" " if self._language == "en" else "").join(texts)
+    def _joined(self, first: str, second: str) -> str:
+        if self._language == "en":
+            return f"{first} {second}"
+        return first + ("，" if first[-1:].isalnum() else "") + second
 
     def _habit(self) -> Habit:
         chance = self._chance
@@ -183,10 +185,13 @@ class _Drawer:
 
 
 _FIRST_WORD = re.compile(
-    r"(?:^|^\[|^\[[^>]*>)(?:And|Are|Can|Could|Did|Do|Does|How|Is|What|When|Where|Which|Who|Why)\b"
+    r"^(?:\[[^>\]]*>)?\[?"
+    r"(?:And|Are|Can|Could|Did|Do|Does|How|Is|What|When|Where|Which|Who|Why|Will|Would)\b"
 )
-"""The first word, whether it stays, goes or comes, unless it may be a name."""
+"""Of a text, and of what an edit at its beginning puts there."""
 
 
 def _uncapitalised(text: str) -> str:
-    return _FIRST_WORD.sub(lambda word: word[0].lower(), text)
+    for _ in range(2):  # "[How about>Is" has one of either kind
+        text = _FIRST_WORD.sub(lambda word: word[0].lower(), text)
+    return text
