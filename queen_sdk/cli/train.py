@@ -29,12 +29,16 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "complete_share": (float, "references added as complete utterances, per example"),
     "long_share": (float, "examples that get a long foreign conversation put in front"),
     "gold_share": (float, "examples whose coreference marks are the gold ones"),
-    "extra_words": (int, "how many function words are mined"),
+    "extra_words": (int, "function words the model may add, mined where it has fewer"),
     "most_judged": (int, "held-out examples of one corpus to select on, at most"),
     "held_out": (float, "share of the dialogues carved off to select on"),
 }
 """Options by the setting they go to; those not given keep the default of TrainSettings."""
 _CHOICES: dict[str, tuple[tuple[str, ...], str]] = {
+    "precision": (
+        ("float32", "bfloat16"),
+        "of the products while it learns; bfloat16 for processors that have it",
+    ),
     "select_on": (("train-split", "eval"), "what epoch and thresholds are chosen on"),
     "ablate": (
         ("none", "no-query", "no-coref", "no-ellipsis"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from queen_sdk.data.examples import Example
+from queen_sdk.data.splitting import corpus_of
 from queen_sdk.data.supervision import Supervision, supervise
 from queen_sdk.rows import ExtraWords, build_rows
 from queen_sdk.tokenization import tokenize
@@ -51,19 +52,29 @@ def supervise_example(example: Example, extra_words: ExtraWords) -> Supervision:
     return supervise(tokenize(example.utterance), tokenize(example.reference), rows)
 
 
-def mine_extra_words(examples: Iterable[Example], *, language: str, limit: int) -> ExtraWords:
-    """Return the `limit` function words whose absence spoils most references."""
+def mine_extra_words(
+    examples: Sequence[Example],
+    *,
+    language: str,
+    limit: int,
+    known: ExtraWords = ExtraWords(),  # noqa: B008 (frozen)
+) -> ExtraWords:
+    """Return the `known` function words and those whose absence spoils most references.
+
+    There are `limit` in all, unless more are known. A small corpus counts as much as a large one.
+    """
+    sizes = Counter(corpus_of(example) for example in examples)
     counts: Counter[tuple[str, str]] = Counter()
     for example in examples:
-        missing = set(supervise_example(example, ExtraWords()).missing)
+        missing = set(supervise_example(example, known).missing)
         # A reference that lacks several words needs all of them: each counts for less.
         for word, place in missing:
             if word in FUNCTION_WORDS[language]:
-                counts[word, place] += 6 // len(missing)
-    best = [entry for entry, _ in counts.most_common(limit)]
+                counts[word, place] += 6 // len(missing) / sizes[corpus_of(example)]
+    best = [entry for entry, _ in counts.most_common(max(limit - len(known.all), 0))]
     return ExtraWords(
-        before=tuple(word for word, place in best if place == "before"),
-        after=tuple(word for word, place in best if place == "after"),
+        before=(*known.before, *(word for word, place in best if place == "before")),
+        after=(*known.after, *(word for word, place in best if place == "after")),
     )
 
 

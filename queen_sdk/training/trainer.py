@@ -203,8 +203,14 @@ class _Loop:
         yield from bar
 
     def _update(self, batch: object) -> float:
+        half = torch.autocast(
+            self._accelerator.device.type,
+            dtype=torch.bfloat16,
+            enabled=self._settings.precision == "bfloat16",
+        )
         with self._accelerator.accumulate(self._model):
-            scores = self._model(**batch.inputs)  # type: ignore[attr-defined]
+            with half:
+                scores = self._model(**batch.inputs).float()  # type: ignore[attr-defined]
             loss = circle_loss(scores, batch.positive, batch.valid)  # type: ignore[attr-defined]
             self._accelerator.backward(loss)
             self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)

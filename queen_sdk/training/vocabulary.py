@@ -14,6 +14,8 @@ from queen_sdk.rows import ExtraWords
 from queen_sdk.training.settings import TrainSettings
 
 _FILE = "vocabulary.json"
+_EXTRA_WORDS = 6
+"""So many are mined unless the settings say how many."""
 
 
 @attrs.frozen
@@ -29,18 +31,20 @@ def mine(
 ) -> Vocabulary:
     """Mine extra words and referring expressions.
 
-    A model that knows some already keeps its extra words, and gets further expressions.
+    A model that knows some already keeps them; it gets further expressions, and further words if
+    the settings ask for more than it has.
     """
     language = settings.language
-    if known is None:
-        extra_words = mine_extra_words(examples, language=language, limit=settings.extra_words)
-        return Vocabulary(
-            extra_words, mine_collection(examples, language=language, extra_words=extra_words)
+    extra_words = ExtraWords() if known is None else known.extra_words
+    if known is None or settings.extra_words is not None:
+        limit = _EXTRA_WORDS if settings.extra_words is None else settings.extra_words
+        extra_words = mine_extra_words(
+            examples, language=language, limit=limit, known=extra_words
         )
-    mined = mine_collection(examples, language=language, extra_words=known.extra_words)
-    merged = {*known.collection, *mined}
-    ordered = sorted(merged, key=lambda span: (-len(span.split(" ")), span))
-    return Vocabulary(known.extra_words, tuple(ordered))
+    spans = {*mine_collection(examples, language=language, extra_words=extra_words)}
+    spans |= {*(() if known is None else known.collection)}
+    ordered = sorted(spans, key=lambda span: (-len(span.split(" ")), span))
+    return Vocabulary(extra_words, tuple(ordered))
 
 
 def run_vocabulary(

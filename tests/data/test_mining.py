@@ -18,9 +18,9 @@ from queen_sdk.tokenization import tokenize
 from queen_sdk.values import Turn
 
 
-def make(utterance: str, reference: str, *history: str) -> Example:
+def make(utterance: str, reference: str, *history: str, corpus: str = "test") -> Example:
     turns = tuple(Turn(text) for text in history or ("Smith likes food",))
-    return Example(turns, utterance=utterance, reference=reference, id="test:1")
+    return Example(turns, utterance=utterance, reference=reference, id=f"{corpus}:1")
 
 
 OF = make("the price?", "the price of food?")
@@ -48,6 +48,17 @@ class TestExtraWords:
         pair = make("he cares", "he cares about any food")
         mined = mine_extra_words([pair, pair, OF, OF], language="en", limit=1)
         assert mined == ExtraWords(("of",), ())
+
+    def test_a_small_corpus_counts_as_much_as_a_large_one(self) -> None:
+        about = make("he cares", "he cares about food", corpus="small")
+        mined = mine_extra_words([*[OF, NOVEL] * 5, about], language="en", limit=1)
+        assert mined == ExtraWords(("about",), ())
+
+    def test_what_a_model_knows_already_is_kept(self) -> None:
+        known = ExtraWords(("besides",), ("'s",))
+        mined = mine_extra_words([OF, POSSESSIVE], language="en", limit=3, known=known)
+        assert mined == ExtraWords(("besides", "of"), ("'s",))
+        assert mine_extra_words([OF], language="en", limit=1, known=known) == known
 
     def test_words_that_were_said_are_not_missing(self) -> None:
         said = make("the price?", "the price of food?", "a lot of food")
