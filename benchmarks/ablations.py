@@ -26,9 +26,9 @@ from baselines.queen_training import (
 from measuring.report import Report, table
 
 from queen_sdk.decoding import DecodingSettings
+from queen_sdk.training.judging import load_selected
 from queen_sdk.training.selection import Scored, decode_scored, is_right
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.trainer import load_selected
 
 FULL = "full"
 TRAINED: dict[str, dict[str, Any]] = {

@@ -32,10 +32,10 @@ from baselines.run_training import (
 )
 from measuring.report import Report, table
 
+from queen_sdk.training.judging import load_selected
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import evaluate_thresholds
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.trainer import load_selected
 
 
 @attrs.frozen

@@ -10,7 +10,10 @@ from queen_sdk.decoding import Decoding
 
 _FARTHEST = 12.0
 _SIZES = ("close", "rows", "words")
-_EDITED = tuple(f"edited_{name}" for name in ("bias", "inside", "outside", "count", *_SIZES))
+_EDITED = tuple(
+    f"edited_{name}"
+    for name in ("bias", "inside", "outside", "count", *_SIZES, "copied", "inserted")
+)
 _UNTOUCHED = tuple(f"untouched_{name}" for name in ("bias", "outside", *_SIZES))
 
 
@@ -36,6 +39,10 @@ class ConfidenceSettings:
     """Weight of how many words could have been copied."""
     edited_words: float = 0.0
     """Weight of how many words the utterance has."""
+    edited_copied: float = 0.0
+    """Weight of how many words were copied."""
+    edited_inserted: float = 0.0
+    """Weight of what share of the edits are insertions."""
     untouched_close: float = 0.0
     untouched_rows: float = 0.0
     untouched_words: float = 0.0
@@ -58,12 +65,16 @@ class ConfidenceSettings:
 
 
 def clearness(decoding: Decoding) -> tuple[float, ...]:
-    """Return the inputs of the logistic model; without edits, inside and count are missing."""
+    """Return the inputs of the logistic model; without edits, what tells of them is missing."""
     sizes = tuple(math.log1p(getattr(decoding, name)) for name in _SIZES)
     outside = _clip(-decoding.outside)
-    if not decoding.edits:
+    edits = decoding.edits
+    if not edits:
         return (outside, *sizes)
-    return (_clip(decoding.inside), outside, float(len(decoding.edits) - 1), *sizes)
+    copied = sum(piece.last - piece.first + 1 for edit in edits for piece in edit.pieces)
+    inserted = sum(edit.kind == "insert" for edit in edits) / len(edits)
+    inside = _clip(decoding.inside)
+    return (inside, outside, float(len(edits) - 1), *sizes, math.log1p(copied), inserted)
 
 
 def confidence(decoding: Decoding, settings: ConfidenceSettings) -> float:

@@ -27,12 +27,21 @@ def untouched(outside: float) -> Decoding:
     return Decoding((), math.inf, outside, *SIZES)
 
 
+REPLACED = Decoding(
+    (EDIT, TokenEdit("substitute", 0, 1, (Piece(1, 1, 1.0), Piece(3, 5, 1.0)), 1.0)),
+    1.5,
+    -2.0,
+    *SIZES,
+)
+
+
 @pytest.mark.parametrize(
     ("decoding", "expected"),
     [
-        (edited(1.5, -2.0), (1.5, 2.0, 0.0, *LOGARITHMS)),
-        (edited(1.5, 0.5, count=3), (1.5, -0.5, 2.0, *LOGARITHMS)),
-        (edited(math.inf, -math.inf), (12.0, 12.0, 0.0, *LOGARITHMS)),
+        (edited(1.5, -2.0), (1.5, 2.0, 0.0, *LOGARITHMS, math.log(2), 1.0)),
+        (edited(1.5, 0.5, count=3), (1.5, -0.5, 2.0, *LOGARITHMS, math.log(4), 1.0)),
+        (edited(math.inf, -math.inf), (12.0, 12.0, 0.0, *LOGARITHMS, math.log(2), 1.0)),
+        (REPLACED, (1.5, 2.0, 1.0, *LOGARITHMS, math.log(6), 0.5)),
         (untouched(-3.0), (3.0, *LOGARITHMS)),
         (untouched(-math.inf), (12.0, *LOGARITHMS)),
     ],
@@ -46,7 +55,7 @@ def test_clearness_says_how_far_cells_are_from_the_threshold(
 @pytest.mark.parametrize(
     ("decoding", "logit"),
     [
-        (edited(2.0, -4.0, count=2), 1 + 2 * 2 + 3 * 4 - 4 + 8 * LOGARITHMS[1]),
+        (edited(2.0, -4.0, count=2), 1 + 2 * 2 + 3 * 4 - 4 + 8 * LOGARITHMS[1] + 9 * math.log(3)),
         (untouched(-0.5), 5 + 6 * 0.5 - 7 * LOGARITHMS[2]),
     ],
 )
@@ -60,6 +69,7 @@ def test_each_case_has_its_own_logistic_model(decoding: Decoding, logit: float) 
         untouched_outside=6,
         edited_close=100,  # of none
         edited_rows=8,
+        edited_copied=9,
         untouched_words=-7,
     )
     assert ConfidenceSettings.of(settings.edited, settings.untouched) == settings

@@ -15,13 +15,13 @@ from measuring.texts import add_path_option, made_up
 from queen_sdk.data.examples import Example
 from queen_sdk.data.readers import load
 from queen_sdk.data.splitting import carve
-from queen_sdk.pipeline import Prepared
 from queen_sdk.training.corpora import split_examples
-from queen_sdk.training.preparation import TrainingExample, build_pipeline
+from queen_sdk.training.judging import torch_score
+from queen_sdk.training.preparation import build_pipeline, prepare
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import Scored, score_examples
 from queen_sdk.training.settings import TrainSettings
-from queen_sdk.training.trainer import torch_score, train
+from queen_sdk.training.trainer import train
 from queen_sdk.training.vocabulary import load_vocabulary
 
 ENCODER = "bge-small-zh"
@@ -80,12 +80,7 @@ def train_and_score(settings: TrainSettings, data: Data, run: Path) -> list[Scor
     train(settings, data.training, data.held_out, run)
     scorer = QueenScorer.from_pretrained(run / "best")
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
-    prepared = ((e, pipeline.prepare(e.history, e.utterance)) for e in data.evaluation)
-    judged = [
-        TrainingExample(e, p.features, p.features, (), (), False)
-        for e, p in prepared
-        if isinstance(p, Prepared)
-    ]
+    judged = prepare(data.evaluation, pipeline, hopeless=True)
     return score_examples(judged, torch_score(scorer), pipeline.builder, settings.language)
 
 

@@ -17,6 +17,7 @@ from queen_sdk.cli import (
     models,
     parser,
     rewrite,
+    select,
     serve,
     train,
 )
@@ -31,6 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     serve.COMMAND,
     evaluate.COMMAND,
     train.COMMAND,
+    select.COMMAND,
     export.COMMAND,
     parser.COMMAND,
     models.COMMAND,

@@ -15,6 +15,7 @@ from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 
 if TYPE_CHECKING:
+    from queen_sdk.training.selection import Selected
     from queen_sdk.training.settings import TrainSettings
 
 _NUMBERS: dict[str, tuple[type, str]] = {
@@ -114,16 +115,23 @@ def _run(arguments: argparse.Namespace) -> int:
     settings = train_settings(arguments)
     training, held_out = split_examples(settings, path, report=say)
     selected = train(settings, training, held_out, arguments.out)
-    thresholds = selected.decoding
-    say(f"{arguments.out}: best epoch on {len(held_out):,} held-out examples")
-    say(f"  exact match {selected.exact_match:.1f} %")
-    say(f"  exact match of incomplete utterances {selected.incomplete_exact_match:.1f} %")
-    say(f"  complete utterances left untouched {selected.untouched:.1f} %")
-    say(
-        f"  thresholds {thresholds.substitute_threshold:g} (substitute), "
-        f"{thresholds.insert_threshold:g} (insert)"
-    )
+    say(summary(arguments.out, selected))
     return 0
+
+
+def summary(run: Path, selected: Selected) -> str:
+    """Say how the best epoch of a run does on held-out examples."""
+    decoding = selected.decoding
+    return "\n".join(
+        (
+            f"{run}: best epoch on held-out examples",
+            f"  exact match {selected.exact_match:.1f} %",
+            f"  exact match of incomplete utterances {selected.incomplete_exact_match:.1f} %",
+            f"  complete utterances left untouched {selected.untouched:.1f} %",
+            f"  thresholds {decoding.substitute_threshold:g} (substitute), "
+            f"{decoding.insert_threshold:g} (insert)",
+        )
+    )
 
 
 def _repeats(options: Sequence[str]) -> dict[str, int]:

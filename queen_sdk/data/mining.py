@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from queen_sdk.data.examples import Example
@@ -64,14 +64,14 @@ def mine_extra_words(
     There are `limit` in all, unless more are known. A small corpus counts as much as a large one.
     """
     sizes = Counter(corpus_of(example) for example in examples)
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: defaultdict[tuple[str, str], float] = defaultdict(float)
     for example in examples:
-        missing = set(supervise_example(example, known).missing)
+        missing = sorted(set(supervise_example(example, known).missing))
         # A reference that lacks several words needs all of them: each counts for less.
         for word, place in missing:
             if word in FUNCTION_WORDS[language]:
                 counts[word, place] += 6 // len(missing) / sizes[corpus_of(example)]
-    best = [entry for entry, _ in counts.most_common(max(limit - len(known.all), 0))]
+    best = sorted(counts, key=lambda entry: -counts[entry])[: max(limit - len(known.all), 0)]
     return ExtraWords(
         before=(*known.before, *(word for word, place in best if place == "before")),
         after=(*known.after, *(word for word, place in best if place == "after")),

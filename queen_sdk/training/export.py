@@ -23,13 +23,13 @@ from queen_sdk.parsing.embedded import PARSER_FILES, parser_directory
 from queen_sdk.parsing.registry import CARRIED, EMBEDDED_PREFIX
 from queen_sdk.runtime import Scorer
 from queen_sdk.training.graphs import export_float16, export_float32, export_int8
+from queen_sdk.training.judging import torch_score
 from queen_sdk.training.preparation import TrainingExample, build_pipeline, prepare
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Score, Scored, evaluate_thresholds, score_examples
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.starting import held_out_of, origin_of
-from queen_sdk.training.trainer import torch_score
 from queen_sdk.training.vocabulary import load_vocabulary
 
 FLOAT32_TOLERANCE = 1e-4

@@ -63,13 +63,18 @@ def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabul
     )
 
 
-def prepare(examples: Iterable[Example], pipeline: Pipeline) -> list[TrainingExample]:
-    """Encode examples; left out are those that serving would skip and those that teach nothing.
+def prepare(
+    examples: Iterable[Example], pipeline: Pipeline, *, hopeless: bool = False
+) -> list[TrainingExample]:
+    """Encode examples; left out are those that serving would skip.
 
-    A reference that cannot be rebuilt at all would teach that there is nothing to do.
+    So are `hopeless` ones unless they are asked for: a reference of which no edit can be made would
+    teach that there is nothing to do.
     """
     prepared = (_prepare_one(example, pipeline) for example in examples)
-    return [example for example in prepared if example is not None]
+    return [
+        one for one in prepared if one is not None and (hopeless or one.positive or one.rebuildable)
+    ]
 
 
 def worth_training(
@@ -92,8 +97,6 @@ def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None
     gold = supervise(
         features.utterance, pipeline.builder.tokens(example.reference, 0), features.rows
     )
-    if not (gold.edits or gold.exact):
-        return None
     spans = [(edit.start, edit.end) for edit in gold.edits if edit.kind == "substitute"]
     marked = pipeline.prepare(example.history, example.utterance, coreference=spans)
     # The gold query may be longer and so leave less room for the history.

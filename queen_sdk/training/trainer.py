@@ -11,7 +11,7 @@ import csv
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,25 +24,23 @@ from tqdm.auto import tqdm
 from transformers import get_linear_schedule_with_warmup
 
 from queen_sdk.data.examples import Example
-from queen_sdk.decoding import Scores
 from queen_sdk.errors import InvalidArgumentError
-from queen_sdk.features import EncodedBatch
 from queen_sdk.pipeline import Pipeline
 from queen_sdk.training.averaging import MeanWeights
-from queen_sdk.training.batches import ExampleDataset, LengthSampler, as_tensors, collate
+from queen_sdk.training.batches import ExampleDataset, LengthSampler, collate
 from queen_sdk.training.curve import draw_curve
+from queen_sdk.training.judging import judge, judged_examples, load_selected, save_judgement
 from queen_sdk.training.loss import circle_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
     augment,
     build_pipeline,
     prepare,
-    sample_of_each,
     worth_training,
 )
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
-from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
+from queen_sdk.training.selection import Selected
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.starting import Start, note_held_out, start
 from queen_sdk.training.vocabulary import run_vocabulary
@@ -76,9 +74,7 @@ def train(
             f"none of {len(training)} examples is left to train on; see more word pieces "
             f"(max_length is {settings.max_length}) or allow examples that cannot be rebuilt"
         )
-    # As many complete utterances as others: restraint counts as much as rewriting.
-    judging = attrs.evolve(settings, distractor_share=0.0, long_share=0.0, complete_share=1.0)
-    judged = prepare(augment(sample_of_each(held_out, settings), judging), pipeline)
+    judged = judged_examples(held_out, settings, pipeline)
     loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
     return load_selected(run)
@@ -96,14 +92,6 @@ def _remember(settings: TrainSettings, run: Path) -> None:
     else:
         settings.save(file)
     seal_parser(settings, run)
-
-
-def load_selected(run: Path) -> Selected:
-    """Read how the best epoch of a run did."""
-    from queen_sdk.decoding import DecodingSettings
-
-    fields = json.loads((run / "best" / "selected.json").read_text(encoding="utf-8"))["selected"]
-    return Selected(**{**fields, "decoding": DecodingSettings(**fields["decoding"])})
 
 
 def _begin(settings: TrainSettings, run: Path) -> Start:
@@ -229,26 +217,14 @@ class _Loop:
         self._checkpoint()
 
     def _judge(self) -> Selected:
-        language = self._settings.language
         model = self._mean.model
-        scored = score_examples(self._judged, torch_score(model), self._pipeline.builder, language)
-        selected = select_thresholds(scored, language)
+        language = self._settings.language
+        judgement = judge(model, self._judged, self._pipeline.builder, language)
+        selected = judgement.selected
         if selected.exact_match > self._best:
             self._best = selected.exact_match
-            best = self._run / "best"
-            model.save_pretrained(best)
-            confidence = fit_confidence(scored, selected.decoding, language)
-            (best / "selected.json").write_text(
-                json.dumps(
-                    {
-                        "epoch": self._epoch,
-                        "selected": attrs.asdict(selected),
-                        "confidence": attrs.asdict(confidence),
-                    },
-                    indent=2,
-                ),
-                encoding="utf-8",
-            )
+            model.save_pretrained(self._run / "best")
+            save_judgement(self._run, judgement, self._epoch)
         return selected
 
     def _log(self, loss: float, selected: Selected) -> None:
@@ -293,15 +269,3 @@ class _Loop:
         place = json.loads((folder / "place.json").read_text(encoding="utf-8"))
         self._epoch, self._step = place["epoch"], place["step"]
         self._best, self._seconds = place["best"], place["seconds"]
-
-
-def torch_score(model: torch.nn.Module) -> Callable[[EncodedBatch], Scores]:
-    """Return a function that scores a batch with a torch model, in evaluation mode."""
-
-    def score(batch: EncodedBatch) -> Scores:
-        model.eval()
-        with torch.inference_mode():
-            scores: Scores = model(**as_tensors(batch)).float().cpu().numpy()
-        return scores
-
-    return score

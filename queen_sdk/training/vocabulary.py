@@ -38,9 +38,7 @@ def mine(
     extra_words = ExtraWords() if known is None else known.extra_words
     if known is None or settings.extra_words is not None:
         limit = _EXTRA_WORDS if settings.extra_words is None else settings.extra_words
-        extra_words = mine_extra_words(
-            examples, language=language, limit=limit, known=extra_words
-        )
+        extra_words = mine_extra_words(examples, language=language, limit=limit, known=extra_words)
     spans = {*mine_collection(examples, language=language, extra_words=extra_words)}
     spans |= {*(() if known is None else known.collection)}
     ordered = sorted(spans, key=lambda span: (-len(span.split(" ")), span))
