@@ -115,7 +115,7 @@ def _heading(about: dict[str, Any], *, quick: bool) -> str:
 def machine() -> dict[str, Any]:
     """Describe machine and versions, as the run found them."""
     return {
-        "machine": _processor(),
+        "machine": processor(),
         "cores": cores(),
         "python": platform.python_version(),
         "versions": dict(_versions()),
@@ -133,13 +133,23 @@ def cores() -> int:
 _LOAD = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def _processor() -> str:
-    file = Path("/proc/cpuinfo")
-    if file.exists():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+_EIGHT_BITS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "VNNI", "avx_vnni": "VNNI"}
+"""Instruction sets that decide how fast int8 is, by their flags."""
+
+
+def processor(file: Path = Path("/proc/cpuinfo")) -> str:
+    """Name the processor, with the instruction sets that decide how fast int8 is."""
+    if not file.exists():
+        return platform.processor() or platform.machine()
+    lines = file.read_text(encoding="utf-8").splitlines()
+    fields = {key.strip(): value for key, _, value in (line.partition(":") for line in lines)}
+    flags = fields.get("flags", "").split()
+    known = dict.fromkeys(name for flag, name in _EIGHT_BITS.items() if flag in flags)
+    return " ".join([fields.get("model name", platform.machine()).strip(), *_bracketed(known)])
+
+
+def _bracketed(names: Iterable[str]) -> list[str]:
+    return [f"({', '.join(names)})"] if names else []
 
 
 def _versions() -> Iterable[tuple[str, str]]:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from measuring.report import Report, table
+from measuring.report import Report, processor, table
 
 
 def publish(folder: Path, *, quick: bool = False, json_file: Path | None = None) -> None:
@@ -52,6 +52,23 @@ def test_the_command_shows_no_folder_of_the_machine(
     publish(tmp_path)
     text = (tmp_path / "mine.md").read_text(encoding="utf-8")
     assert "`python benchmarks/latency.py --path corpora --repeat 3`" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        ("fpu avx2 sse", "AMD EPYC (AVX2)"),
+        ("avx2 avx512f avx512_vnni", "AMD EPYC (AVX2, AVX-512, VNNI)"),
+        ("fpu", "AMD EPYC"),
+    ],
+)
+def test_the_processor_is_named_with_what_decides_how_fast_int8_is(
+    tmp_path: Path, flags: str, shown: str
+) -> None:
+    file = tmp_path / "cpuinfo"
+    core = f"processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: {flags}\n\n"
+    file.write_text(core * 2, encoding="utf-8")
+    assert processor(file) == shown
 
 
 def test_the_picture_is_drawn(tmp_path: Path) -> None:
