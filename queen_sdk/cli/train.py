@@ -22,6 +22,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "epochs": (int, "passes over the training examples"),
     "batch_size": (int, "examples per step"),
     "learning_rate": (float, "highest rate of the encoder"),
+    "teacher_weight": (float, "of the distance to the scores of the --teacher"),
     "seed": (int, "of everything random"),
     "limit": (int, "read only the first N training examples"),
     "max_length": (int, "word pieces that the model sees at most, here and in serving"),
@@ -65,6 +66,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--init",
         metavar="zh|en|PATH",
         help="go on from a bundle or from another run; its template is kept",
+    )
+    parser.add_argument(
+        "--teacher", metavar="RUN", help="run of a larger model whose scores are learnt too"
     )
     parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run directory")
@@ -171,6 +175,7 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
             language=language,
             encoder=arguments.encoder,
             init=arguments.init,
+            teacher=arguments.teacher,
             repeats=_repeats(arguments.repeat),
             **kept | {name: value for name, value in given.items() if value is not None},
         )

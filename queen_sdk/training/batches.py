@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -26,6 +27,18 @@ class Batch:
     inputs: dict[str, Tensor]
     positive: Tensor
     valid: Tensor
+    lessons: Tensor | None = None
+    """What a teacher scores; nan where it has nothing to say."""
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> Batch:
+        """Return the same on another device; accelerate asks for it."""
+        move = partial(torch.Tensor.to, device=device, non_blocking=non_blocking)
+        return Batch(
+            {name: move(tensor) for name, tensor in self.inputs.items()},
+            move(self.positive),
+            move(self.valid),
+            None if self.lessons is None else move(self.lessons),
+        )
 
 
 class ExampleDataset(Dataset[tuple[Features, TrainingExample]]):
@@ -99,7 +112,15 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
         _paint(valid[k], example.ignored, False)
         _paint(positive[k], example.positive, True)
         _paint(valid[k], example.positive, True)
-    return Batch(as_tensors(batch), torch.from_numpy(positive), torch.from_numpy(valid))
+    lessons = None
+    if any(example.lesson is not None for _, example in items):
+        painted = np.full(shape, np.nan, dtype=np.float32)
+        for k, (_, example) in enumerate(items):
+            if example.lesson is not None:
+                _, rows, columns = example.lesson.shape
+                painted[k, :, :rows, :columns] = example.lesson
+        lessons = torch.from_numpy(painted)
+    return Batch(as_tensors(batch), torch.from_numpy(positive), torch.from_numpy(valid), lessons)
 
 
 def _paint(mask: npt.NDArray[np.bool_], blocks: Sequence[Cells], value: bool) -> None:

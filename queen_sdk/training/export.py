@@ -174,7 +174,7 @@ def _difference(scored: Sequence[Scored], expected: Sequence[Scored]) -> float:
 def _training_record(
     settings: TrainSettings, selected: Mapping[str, Any], run: Path
 ) -> dict[str, Any]:
-    names = {name: value and Path(value).name for name, value in _places(settings).items()}
+    names = {name: value and Path(value).name for name, value in settings.places.items()}
     return {
         **origin_of(run),
         "settings": {**attrs.asdict(settings), **names, "data": list(settings.data)},
@@ -192,8 +192,3 @@ def _training_record(
             else "epoch, thresholds and confidence chosen on the evaluation part, as in the paper"
         ),
     }
-
-
-def _places(settings: TrainSettings) -> dict[str, str | None]:
-    """Return the settings that are paths, of which a bundle keeps the last part only."""
-    return {"encoder": settings.encoder, "init": settings.init}

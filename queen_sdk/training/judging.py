@@ -69,8 +69,10 @@ def torch_score(model: torch.nn.Module) -> Callable[[EncodedBatch], Scores]:
 
     def score(batch: EncodedBatch) -> Scores:
         model.eval()
+        device = next(model.parameters()).device
+        inputs = {name: tensor.to(device) for name, tensor in as_tensors(batch).items()}
         with torch.inference_mode():
-            scores: Scores = model(**as_tensors(batch)).float().cpu().numpy()
+            scores: Scores = model(**inputs).float().cpu().numpy()
         return scores
 
     return score

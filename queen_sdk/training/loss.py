@@ -1,9 +1,10 @@
-"""The multi-label circle loss over the valid rectangle."""
+"""The multi-label circle loss over the valid rectangle, and how far a pupil is from its teacher."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 
 def circle_loss(scores: Tensor, positive: Tensor, valid: Tensor) -> Tensor:
@@ -20,3 +21,20 @@ def circle_loss(scores: Tensor, positive: Tensor, valid: Tensor) -> Tensor:
 def _log_one_plus_sum(values: Tensor) -> Tensor:
     zero = torch.zeros_like(values[..., :1])
     return torch.logsumexp(torch.cat((zero, values), dim=-1), dim=-1)
+
+
+_TEMPERATURE = 2.0
+
+
+def lesson_loss(scores: Tensor, lessons: Tensor, valid: Tensor) -> Tensor:
+    """Return how far scores are from a teacher's: the mean over examples and operations.
+
+    Both are read as the log-odds, softened by a temperature, that a cell is marked; the distance is
+    the Kullback-Leibler divergence, summed over the cells. Where lessons are nan there is none.
+    """
+    known = valid & ~lessons.isnan()
+    wanted = torch.where(known, lessons, 0.0) / _TEMPERATURE
+    given = torch.where(known, scores, 0.0) / _TEMPERATURE
+    share = wanted.sigmoid()
+    distance = share * (wanted - given) + softplus(given) - softplus(wanted)
+    return distance.flatten(2).sum(-1).mean() * _TEMPERATURE**2

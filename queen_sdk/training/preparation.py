@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from queen_sdk.data.examples import Example
@@ -45,6 +47,8 @@ class TrainingExample:
     """Cells that are neither right nor wrong: other places of a single copied character."""
     rebuildable: bool
     """Whether the edits make the reference word for word."""
+    lesson: npt.NDArray[np.float16] | None = attrs.field(default=None, eq=False)
+    """What a teacher scores; nan where it has nothing to say."""
 
 
 def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabulary) -> Pipeline:

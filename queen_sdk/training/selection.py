@@ -13,7 +13,7 @@ from queen_sdk.data.readers import is_made_complete
 from queen_sdk.decoding import Decoding, DecodingSettings, Scores, decode
 from queen_sdk.editing import apply_edits, realise
 from queen_sdk.evaluation.metric_tokens import metric_tokens
-from queen_sdk.features import EncodedBatch, FeatureBuilder
+from queen_sdk.features import EncodedBatch, FeatureBuilder, Features
 from queen_sdk.training.preparation import TrainingExample
 
 Score = Callable[[EncodedBatch], Scores]
@@ -49,26 +49,30 @@ class Selected:
     """Percent of those that needed none."""
 
 
-def score_examples(
-    examples: Sequence[TrainingExample],
-    score: Score,
-    builder: FeatureBuilder,
-    language: str,
-    *,
-    batch_size: int = 32,
-) -> list[Scored]:
-    """Score examples in batches of like length; the results keep the order of the examples."""
-    order = sorted(range(len(examples)), key=lambda k: len(examples[k].features.input_ids))
-    found: dict[int, Scored] = {}
+def score_features(
+    features: Sequence[Features], score: Score, builder: FeatureBuilder, *, batch_size: int = 32
+) -> list[Scores]:
+    """Score in batches of like length; the results keep the order, padding cut off."""
+    order = sorted(range(len(features)), key=lambda k: len(features[k].input_ids))
+    found: dict[int, Scores] = {}
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
-        scores = score(builder.batch([examples[k].features for k in chosen]))
-        for k, rectangle in zip(chosen, scores, strict=True):
-            features = examples[k].features
-            own = rectangle[:, : len(features.history_index), : len(features.utterance_index)]
-            reference = metric_tokens(examples[k].example.reference, language)
-            found[k] = Scored(examples[k], own.copy(), reference)
-    return [found[k] for k in range(len(examples))]
+        rectangles = score(builder.batch([features[k] for k in chosen]))
+        for k, rectangle in zip(chosen, rectangles, strict=True):
+            rows, columns = len(features[k].history_index), len(features[k].utterance_index)
+            found[k] = rectangle[:, :rows, :columns].copy()
+    return [found[k] for k in range(len(features))]
+
+
+def score_examples(
+    examples: Sequence[TrainingExample], score: Score, builder: FeatureBuilder, language: str
+) -> list[Scored]:
+    """Score examples, and read their references as metric tokens."""
+    scores = score_features([example.features for example in examples], score, builder)
+    return [
+        Scored(example, own, metric_tokens(example.example.reference, language))
+        for example, own in zip(examples, scores, strict=True)
+    ]
 
 
 def rewritten(scored: Scored, decoding: Decoding) -> str:

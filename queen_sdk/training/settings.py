@@ -36,6 +36,10 @@ class TrainSettings:
     """Directory of the pretrained encoder; only its name is kept in bundles."""
     init: str | None = None
     """A bundle, by name or directory, or a run to start from, in the place of an encoder."""
+    teacher: str | None = None
+    """A run whose scores are soft targets beside the gold cells."""
+    teacher_weight: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
+    """Of the distance to the teacher's scores, beside the loss on the gold cells."""
     epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 1.5e-4
@@ -106,6 +110,11 @@ class TrainSettings:
                     f"repeats must give corpora of {', '.join(self.data)} a number from 1 on, "
                     f"got {name}={times}"
                 )
+
+    @property
+    def places(self) -> dict[str, str | None]:
+        """The settings that are paths: where things are may change, and bundles keep only names."""
+        return {"encoder": self.encoder, "init": self.init, "teacher": self.teacher}
 
     @property
     def template(self) -> TemplateSettings:

@@ -30,7 +30,7 @@ from queen_sdk.training.averaging import MeanWeights
 from queen_sdk.training.batches import ExampleDataset, LengthSampler, collate
 from queen_sdk.training.curve import draw_curve
 from queen_sdk.training.judging import judge, judged_examples, load_selected, save_judgement
-from queen_sdk.training.loss import circle_loss
+from queen_sdk.training.loss import circle_loss, lesson_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
     augment,
@@ -43,6 +43,7 @@ from queen_sdk.training.sealing import seal_parser
 from queen_sdk.training.selection import Selected
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.starting import Start, note_held_out, start
+from queen_sdk.training.teaching import taught
 from queen_sdk.training.vocabulary import run_vocabulary
 
 _LOG_FIELDS = ("epoch", "step", "seconds", "loss", "exact_match", "incomplete", "untouched")
@@ -74,6 +75,8 @@ def train(
             f"none of {len(training)} examples is left to train on; see more word pieces "
             f"(max_length is {settings.max_length}) or allow examples that cannot be rebuilt"
         )
+    if settings.teacher is not None:
+        examples = taught(examples, Path(settings.teacher), run, progress=progress)
     judged = judged_examples(held_out, settings, pipeline)
     loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
@@ -84,7 +87,7 @@ def _remember(settings: TrainSettings, run: Path) -> None:
     file = run / "settings.json"
     if file.exists():
         before = TrainSettings.load(file)
-        if attrs.evolve(before, encoder=settings.encoder, init=settings.init) != settings:
+        if attrs.evolve(before, **settings.places) != settings:
             raise InvalidArgumentError(
                 f"{run} was started with other settings ({file}); resume with those, "
                 "or choose another directory"
@@ -145,12 +148,12 @@ class _Loop:
         schedule = get_linear_schedule_with_warmup(
             optimizer, round(steps * settings.warm_up), steps
         )
-        self._mean = MeanWeights(model, settings.mean_kept)
         self._accelerator = Accelerator()
-        self._accelerator.register_for_checkpointing(self._mean)
         self._model, self._optimizer, self._loader, self._schedule = self._accelerator.prepare(
             model, optimizer, loader, schedule
         )
+        self._mean = MeanWeights(self._accelerator.unwrap_model(self._model), settings.mean_kept)
+        self._accelerator.register_for_checkpointing(self._mean)
         self._epoch, self._step, self._best, self._seconds = 0, 0, -1.0, 0.0
         if (run / "checkpoint" / "place.json").exists():
             self._resume()
@@ -200,6 +203,9 @@ class _Loop:
             with half:
                 scores = self._model(**batch.inputs).float()  # type: ignore[attr-defined]
             loss = circle_loss(scores, batch.positive, batch.valid)  # type: ignore[attr-defined]
+            if batch.lessons is not None:  # type: ignore[attr-defined]
+                distance = lesson_loss(scores, batch.lessons, batch.valid)  # type: ignore[attr-defined]
+                loss = loss + self._settings.teacher_weight * distance
             self._accelerator.backward(loss)
             self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)
             self._optimizer.step()

@@ -76,6 +76,8 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "select_on": "train-split",
         "ablate": "no-query",
         "precision": "bfloat16",
+        "teacher": "larger",
+        "teacher_weight": 0.5,
     }
     options = [text for k, v in values.items() for text in (f"--{k.replace('_', '-')}", v)]
     assert queen(*own(corpus, *options)).code == 0

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.train
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from queen_sdk.training.loss import circle_loss  # noqa: E402
+from queen_sdk.training.loss import circle_loss, lesson_loss  # noqa: E402
 
 
 def as_masks(scores, positive, valid):
@@ -40,3 +40,29 @@ def test_no_valid_cell_gives_no_loss_and_no_nan_gradient() -> None:
     loss.backward()
     assert loss.item() == 0.0
     assert torch.equal(scores.grad, torch.zeros_like(scores))
+
+
+class TestLessons:
+    """How far a pupil is from its teacher."""
+
+    VALID = torch.tensor([[[[True, True, False]], [[True, True, True]]]])
+
+    def test_a_pupil_that_scores_alike_is_not_far(self) -> None:
+        scores = torch.tensor([[[[1.0, -2.0, 9.0]], [[0.5, 3.0, -1.0]]]])
+        lessons = scores.clone()
+        lessons[0, 0, 0, 2] = -5.0  # outside the valid rectangle
+        assert lesson_loss(scores, lessons, self.VALID).item() == pytest.approx(0, abs=1e-6)
+
+    def test_it_is_the_divergence_of_softened_shares(self) -> None:
+        scores = torch.zeros(1, 2, 1, 3)
+        lessons = torch.full_like(scores, float("nan"))
+        lessons[0, 1, 0, 0] = 2.0  # one cell of one of two operations
+        share = 1 / (1 + math.exp(-1.0))
+        divergence = share * math.log(share / 0.5) + (1 - share) * math.log((1 - share) / 0.5)
+        assert lesson_loss(scores, lessons, self.VALID).item() == pytest.approx(divergence * 4 / 2)
+
+    def test_it_draws_the_pupil_to_the_teacher(self) -> None:
+        scores = torch.zeros(1, 2, 1, 3, requires_grad=True)
+        lessons = torch.tensor([[[[3.0, -3.0, 3.0]], [[float("nan"), 1.0, 0.0]]]])
+        lesson_loss(scores, lessons, self.VALID).backward()
+        assert torch.sign(-scores.grad).tolist() == [[[[1, -1, 0]], [[0, 1, 0]]]]
