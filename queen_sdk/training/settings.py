@@ -19,7 +19,7 @@ SelectOn = Literal["train-split", "eval"]
 """What model and thresholds are chosen on: examples carved from training, or the paper's way."""
 
 Precision = Literal["float32", "bfloat16"]
-"""bfloat16 takes half the time on processors that have it (AVX512-BF16, most GPUs)."""
+"""bfloat16 is faster on processors that have it (AVX512-BF16, most GPUs)."""
 
 
 @attrs.frozen(kw_only=True)
