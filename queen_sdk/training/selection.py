@@ -19,7 +19,7 @@ from queen_sdk.training.preparation import TrainingExample
 Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
-_GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+_GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
 _SPANS = tuple((slack, j / 8) for j in range(3) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
 _LEAST_UNTOUCHED = 97.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
@@ -108,7 +108,7 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
         for choice in choices:
             if choice not in tried:
                 tried[choice] = evaluate_thresholds(examples, choice, language)
-        return max(tried, key=lambda choice: _merit(tried[choice]))
+        return max(tried, key=lambda choice: (*merit(tried[choice]), -_distance(tried[choice])))
 
     best = best_of(DecodingSettings(threshold, threshold) for threshold in _GRID)
     while True:
@@ -123,8 +123,9 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
     return _plainest(tried.values(), tried[best])
 
 
-def _merit(selected: Selected) -> tuple[float, float, float]:
-    return _short(selected), selected.exact_match, -_distance(selected)
+def merit(selected: Selected) -> tuple[float, float]:
+    """Return what is compared: enough complete utterances untouched, then exact match."""
+    return _short(selected), selected.exact_match
 
 
 def _short(selected: Selected) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ from queen_sdk.training.preparation import (
 )
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.sealing import seal_parser
-from queen_sdk.training.selection import Selected
+from queen_sdk.training.selection import Selected, merit
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.starting import Start, note_held_out, start
 from queen_sdk.training.teaching import taught
@@ -154,7 +155,8 @@ class _Loop:
         )
         self._mean = MeanWeights(self._accelerator.unwrap_model(self._model), settings.mean_kept)
         self._accelerator.register_for_checkpointing(self._mean)
-        self._epoch, self._step, self._best, self._seconds = 0, 0, -1.0, 0.0
+        self._epoch, self._step, self._seconds = 0, 0, 0.0
+        self._best = (-math.inf, 0.0)
         if (run / "checkpoint" / "place.json").exists():
             self._resume()
 
@@ -227,8 +229,8 @@ class _Loop:
         language = self._settings.language
         judgement = judge(model, self._judged, self._pipeline.builder, language)
         selected = judgement.selected
-        if selected.exact_match > self._best:
-            self._best = selected.exact_match
+        if merit(selected) > self._best:
+            self._best = merit(selected)
             model.save_pretrained(self._run / "best")
             save_judgement(self._run, judgement, self._epoch)
         return selected
@@ -274,4 +276,5 @@ class _Loop:
         self._accelerator.load_state(str(folder))
         place = json.loads((folder / "place.json").read_text(encoding="utf-8"))
         self._epoch, self._step = place["epoch"], place["step"]
-        self._best, self._seconds = place["best"], place["seconds"]
+        self._seconds = place["seconds"]
+        self._best = tuple(place["best"])
