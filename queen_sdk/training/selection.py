@@ -65,10 +65,16 @@ def score_features(
 
 
 def score_examples(
-    examples: Sequence[TrainingExample], score: Score, builder: FeatureBuilder, language: str
+    examples: Sequence[TrainingExample],
+    score: Score,
+    builder: FeatureBuilder,
+    language: str,
+    *,
+    batch_size: int = 32,
 ) -> list[Scored]:
     """Score examples, and read their references as metric tokens."""
-    scores = score_features([example.features for example in examples], score, builder)
+    features = [example.features for example in examples]
+    scores = score_features(features, score, builder, batch_size=batch_size)
     return [
         Scored(example, own, metric_tokens(example.example.reference, language))
         for example, own in zip(examples, scores, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -112,7 +112,7 @@ class TrainSettings:
                 )
 
     @property
-    def places(self) -> dict[str, str | None]:
+    def places(self) -> dict[str, Any]:
         """The settings that are paths: where things are may change, and bundles keep only names."""
         return {"encoder": self.encoder, "init": self.init, "teacher": self.teacher}
 

@@ -156,7 +156,7 @@ class _Loop:
         self._mean = MeanWeights(self._accelerator.unwrap_model(self._model), settings.mean_kept)
         self._accelerator.register_for_checkpointing(self._mean)
         self._epoch, self._step, self._seconds = 0, 0, 0.0
-        self._best = (-math.inf, 0.0)
+        self._best: tuple[float, ...] = (-math.inf, 0.0)
         if (run / "checkpoint" / "place.json").exists():
             self._resume()
 
