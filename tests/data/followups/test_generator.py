@@ -15,7 +15,7 @@ from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.rows import ExtraWords
 
 EXTRA_WORDS = {
-    "en": ExtraWords(before=("of", "about", "any", "the", "for", "in"), after=("'s",)),
+    "en": ExtraWords(before=("of", "about", "any", "the", "for", "in", "besides"), after=("'s",)),
     "zh": ExtraWords(before=("和", "在"), after=("的", "是", "了")),
 }
 FEW = 10
