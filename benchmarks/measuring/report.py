@@ -145,11 +145,8 @@ def processor(file: Path = Path("/proc/cpuinfo")) -> str:
     fields = {key.strip(): value for key, _, value in (line.partition(":") for line in lines)}
     flags = fields.get("flags", "").split()
     known = dict.fromkeys(name for flag, name in _EIGHT_BITS.items() if flag in flags)
-    return " ".join([fields.get("model name", platform.machine()).strip(), *_bracketed(known)])
-
-
-def _bracketed(names: Iterable[str]) -> list[str]:
-    return [f"({', '.join(names)})"] if names else []
+    name = fields.get("model name", platform.machine()).strip()
+    return f"{name} ({', '.join(known)})" if known else name
 
 
 def _versions() -> Iterable[tuple[str, str]]:
