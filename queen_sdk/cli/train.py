@@ -23,6 +23,8 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "batch_size": (int, "examples per step"),
     "learning_rate": (float, "highest rate of the encoder"),
     "teacher_weight": (float, "of the distance to the scores of the --teacher"),
+    "dropout": (float, "share of the activations that is left out at each step"),
+    "distractor_share": (float, "examples that get a few foreign turns put in front"),
     "seed": (int, "of everything random"),
     "limit": (int, "read only the first N training examples"),
     "max_length": (int, "word pieces that the model sees at most, here and in serving"),
@@ -81,7 +83,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CORPUS=N",
-        help="its examples come N times in every pass, such as task=3",
+        help="its examples come N times in every pass, such as task=3; 0.5 takes half of them",
     )
     parser.add_argument(
         "--parser",
@@ -138,13 +140,16 @@ def summary(run: Path, selected: Selected) -> str:
     )
 
 
-def _repeats(options: Sequence[str]) -> dict[str, int]:
+def _repeats(options: Sequence[str]) -> dict[str, float]:
     repeats = {}
     for option in options:
         name, _, times = option.partition("=")
-        if not times.isdecimal():
-            raise InvalidArgumentError(f"--repeat must be CORPUS=N, such as task=3, got {option!r}")
-        repeats[name] = int(times)
+        try:
+            repeats[name] = float(times)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"--repeat must be CORPUS=N, such as task=3, got {option!r}"
+            ) from None
     return repeats
 
 

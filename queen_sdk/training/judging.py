@@ -9,10 +9,13 @@ from pathlib import Path
 import attrs
 import torch
 
+from queen_sdk.bundle import Bundle, write_with_card
 from queen_sdk.confidence import ConfidenceSettings
 from queen_sdk.data.examples import Example
-from queen_sdk.decoding import DecodingSettings, Scores
+from queen_sdk.decoding import DecodingSettings, Scores, decode
+from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.features import EncodedBatch, FeatureBuilder
+from queen_sdk.model import Model
 from queen_sdk.pipeline import Pipeline
 from queen_sdk.training.batches import as_tensors
 from queen_sdk.training.preparation import (
@@ -23,7 +26,13 @@ from queen_sdk.training.preparation import (
     sample_of_each,
 )
 from queen_sdk.training.scorer import QueenScorer
-from queen_sdk.training.selection import Selected, fit_confidence, score_examples, select_thresholds
+from queen_sdk.training.selection import (
+    Score,
+    Selected,
+    fit_confidence,
+    score_examples,
+    select_thresholds,
+)
 from queen_sdk.training.settings import TrainSettings
 from queen_sdk.training.vocabulary import load_vocabulary
 
@@ -53,13 +62,15 @@ def judged_examples(
 
 
 def judge(
-    model: torch.nn.Module,
+    score: Score,
     judged: Sequence[TrainingExample],
     builder: FeatureBuilder,
     language: str,
+    *,
+    batch_size: int = 32,
 ) -> Judgement:
     """Choose thresholds and fit the confidence."""
-    scored = score_examples(judged, torch_score(model), builder, language)
+    scored = score_examples(judged, score, builder, language, batch_size=batch_size)
     selected = select_thresholds(scored, language)
     return Judgement(selected, fit_confidence(scored, selected.decoding, language))
 
@@ -92,13 +103,56 @@ def load_selected(run: Path) -> Selected:
 
 def select_again(run: Path, held_out: Sequence[Example], *, most_judged: int | None) -> Selected:
     """Judge the best epoch of a finished run again, with the rules as they are now."""
-    settings = TrainSettings.load(run / "settings.json")
-    if most_judged is not None:
-        settings = attrs.evolve(settings, most_judged=most_judged)
+    settings = _judging_so_many(TrainSettings.load(run / "settings.json"), most_judged)
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
-    model = QueenScorer.from_pretrained(run / _BEST)
-    judgement = judge(model, judged, pipeline.builder, settings.language)
+    score = torch_score(QueenScorer.from_pretrained(run / _BEST))
+    judgement = judge(score, judged, pipeline.builder, settings.language)
     epoch = json.loads((run / _BEST / _FILE).read_text(encoding="utf-8"))["epoch"]
     save_judgement(run, judgement, epoch)
     return judgement.selected
+
+
+def select_for_bundle(
+    bundle: Bundle, held_out: Sequence[Example], *, most_judged: int | None
+) -> Selected:
+    """Judge a bundle by the graph that serves it, and write what it says into the manifest.
+
+    What the manifest has of evaluations goes: it was measured with other thresholds.
+    """
+    manifest = bundle.manifest
+    settings = _judging_so_many(settings_of(bundle), most_judged)
+    model = Model(bundle, precision=None, providers=["cpu"], threads=None, decoder=decode)
+    judged = judged_examples(held_out, settings, model.pipeline)
+    size = 1 if model.precision == "int8" else 32  # as the model serves it
+    builder = model.pipeline.builder
+    judgement = judge(model.scorer.run, judged, builder, settings.language, batch_size=size)
+    kept = {name: figures for name, figures in manifest.scores.items() if name != "evaluation"}
+    manifest = attrs.evolve(
+        manifest,
+        decoding=judgement.selected.decoding,
+        confidence=judgement.confidence,
+        scores={**kept, "selection": attrs.asdict(judgement.selected)},
+    )
+    write_with_card(bundle.directory, manifest, manifest.files)
+    return judgement.selected
+
+
+def settings_of(bundle: Bundle) -> TrainSettings:
+    """Return the settings that a bundle was trained with.
+
+    Raises:
+        InvalidArgumentError: Its manifest does not have them.
+    """
+    fields = bundle.manifest.training.get("settings", {})
+    known = {name: fields[name] for name in attrs.fields_dict(TrainSettings) if name in fields}
+    try:
+        return TrainSettings(**{**known, "data": tuple(known["data"])})
+    except (KeyError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"the manifest of {bundle.directory} does not say how it was trained ({error})"
+        ) from error
+
+
+def _judging_so_many(settings: TrainSettings, most_judged: int | None) -> TrainSettings:
+    return settings if most_judged is None else attrs.evolve(settings, most_judged=most_judged)

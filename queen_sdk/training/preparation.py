@@ -85,12 +85,17 @@ def worth_training(
     examples: Iterable[TrainingExample], settings: TrainSettings
 ) -> list[TrainingExample]:
     """Leave out what cannot be learnt by copying, and repeat corpora, as the settings say."""
+    chance = random.Random(settings.seed)
     return [
         example
         for example in examples
         if example.rebuildable or not settings.rebuildable
-        for _ in range(settings.repeats.get(corpus_of(example.example), 1))
+        for _ in range(_times(settings.repeats.get(corpus_of(example.example), 1.0), chance))
     ]
+
+
+def _times(times: float, chance: random.Random) -> int:
+    return int(times) + (chance.random() < times % 1)
 
 
 def _prepare_one(example: Example, pipeline: Pipeline) -> TrainingExample | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from queen_sdk.confidence import ConfidenceSettings, clearness
 from queen_sdk.data.readers import is_made_complete
+from queen_sdk.data.splitting import corpus_of
 from queen_sdk.decoding import Decoding, DecodingSettings, Scores, decode
 from queen_sdk.editing import apply_edits, realise
 from queen_sdk.evaluation.metric_tokens import metric_tokens
@@ -42,11 +43,11 @@ class Selected:
 
     decoding: DecodingSettings
     exact_match: float
-    """Percent of all held-out examples, complete ones among them."""
+    """Percent of all held-out examples, complete ones among them; each corpus counts alike."""
     incomplete_exact_match: float
-    """Percent of those that needed an edit."""
+    """Percent of those that needed an edit, counted so too."""
     untouched: float
-    """Percent of those that needed none."""
+    """Percent of those that needed none, all corpora together."""
 
 
 def score_features(
@@ -157,22 +158,36 @@ def evaluate_thresholds(
     examples: Iterable[Scored], settings: DecodingSettings, language: str
 ) -> Selected:
     """Count exact matches with given thresholds."""
-    right: list[bool] = []
-    complete: list[bool] = []
+    everything, incomplete, complete = _Count(), _Count(), _Count()
     for scored in examples:
-        right.append(is_right(scored, decode_scored(scored, settings), language))
-        complete.append(scored.example.example.utterance == scored.example.example.reference)
-    matches, untouched = np.asarray(right), np.asarray(complete)
-    return Selected(
-        settings,
-        _percent(matches),
-        _percent(matches[~untouched]),
-        _percent(matches[untouched]),
-    )
+        example = scored.example.example
+        right = is_right(scored, decode_scored(scored, settings), language)
+        kind = complete if example.utterance == example.reference else incomplete
+        for count in (everything, kind):
+            count.add(corpus_of(example), right)
+    return Selected(settings, everything.alike, incomplete.alike, complete.together)
 
 
-def _percent(values: npt.NDArray[np.bool_]) -> float:
-    return float(values.mean() * 100) if len(values) else float("nan")
+class _Count:
+    """How often something was right, by corpus."""
+
+    def __init__(self) -> None:
+        self._right: dict[str, list[bool]] = {}
+
+    def add(self, corpus: str, right: bool) -> None:
+        self._right.setdefault(corpus, []).append(right)
+
+    @property
+    def alike(self) -> float:
+        """Percent, each corpus counting alike; nan if there was nothing."""
+        shares = [sum(right) / len(right) for right in self._right.values()]
+        return 100 * sum(shares) / len(shares) if shares else math.nan
+
+    @property
+    def together(self) -> float:
+        """Percent of all; nan if there was nothing."""
+        right = [one for corpus in self._right.values() for one in corpus]
+        return 100 * sum(right) / len(right) if right else math.nan
 
 
 def fit_confidence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -28,8 +29,9 @@ class TrainSettings:
 
     data: tuple[str, ...]
     """Names of the corpora, as `queen_sdk.data.readers.CORPORA` has them."""
-    repeats: Mapping[str, int] = attrs.field(factory=dict)
-    """How often the examples of a corpus come in one pass, where that is not once."""
+    repeats: Mapping[str, float] = attrs.field(factory=dict)
+    """How often the examples of a corpus come in one pass, where that is not once; 0.5 takes half
+    of them."""
     language: str
     """Language of the model."""
     encoder: str | None = None
@@ -105,9 +107,9 @@ class TrainSettings:
                 f"and {self.init!r}"
             )
         for name, times in self.repeats.items():
-            if name not in self.data or times < 1:
+            if name not in self.data or not 0 < times < math.inf:
                 raise InvalidArgumentError(
-                    f"repeats must give corpora of {', '.join(self.data)} a number from 1 on, "
+                    f"repeats must give corpora of {', '.join(self.data)} a number above 0, "
                     f"got {name}={times}"
                 )
 

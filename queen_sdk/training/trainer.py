@@ -28,9 +28,16 @@ from queen_sdk.data.examples import Example
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.pipeline import Pipeline
 from queen_sdk.training.averaging import MeanWeights
-from queen_sdk.training.batches import ExampleDataset, LengthSampler, collate
+from queen_sdk.training.batches import Batch, ExampleDataset, LengthSampler, collate
 from queen_sdk.training.curve import draw_curve
-from queen_sdk.training.judging import judge, judged_examples, load_selected, save_judgement
+from queen_sdk.training.dropping import drop_quickly
+from queen_sdk.training.judging import (
+    judge,
+    judged_examples,
+    load_selected,
+    save_judgement,
+    torch_score,
+)
 from queen_sdk.training.loss import circle_loss, lesson_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
@@ -150,6 +157,8 @@ class _Loop:
             optimizer, round(steps * settings.warm_up), steps
         )
         self._accelerator = Accelerator()
+        if self._accelerator.device.type == "cpu":
+            drop_quickly(model)
         self._model, self._optimizer, self._loader, self._schedule = self._accelerator.prepare(
             model, optimizer, loader, schedule
         )
@@ -181,7 +190,7 @@ class _Loop:
             self._finish_epoch(sum(losses) / max(len(losses), 1))
             saved = time.monotonic()
 
-    def _batches(self, skip: int) -> Iterator[object]:
+    def _batches(self, skip: int) -> Iterator[Batch]:
         loader = self._loader
         if skip:
             loader = self._accelerator.skip_first_batches(loader, skip)
@@ -195,7 +204,7 @@ class _Loop:
         )
         yield from bar
 
-    def _update(self, batch: object) -> float:
+    def _update(self, batch: Batch) -> float:
         half = torch.autocast(
             self._accelerator.device.type,
             dtype=torch.bfloat16,
@@ -203,10 +212,10 @@ class _Loop:
         )
         with self._accelerator.accumulate(self._model):
             with half:
-                scores = self._model(**batch.inputs).float()  # type: ignore[attr-defined]
-            loss = circle_loss(scores, batch.positive, batch.valid)  # type: ignore[attr-defined]
-            if batch.lessons is not None:  # type: ignore[attr-defined]
-                distance = lesson_loss(scores, batch.lessons, batch.valid)  # type: ignore[attr-defined]
+                scores = self._model(**batch.inputs).float()
+            loss = circle_loss(scores, batch.positive, batch.valid)
+            if batch.lessons is not None:
+                distance = lesson_loss(scores, batch.lessons, batch.valid)
                 loss = loss + self._settings.teacher_weight * distance
             self._accelerator.backward(loss)
             self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)
@@ -227,7 +236,7 @@ class _Loop:
     def _judge(self) -> Selected:
         model = self._mean.model
         language = self._settings.language
-        judgement = judge(model, self._judged, self._pipeline.builder, language)
+        judgement = judge(torch_score(model), self._judged, self._pipeline.builder, language)
         selected = judgement.selected
         if merit(selected) > self._best:
             self._best = merit(selected)

@@ -95,7 +95,9 @@ def test_a_corpus_can_come_several_times_in_a_pass(
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("option", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "task=2", "=2"])
+@pytest.mark.parametrize(
+    "option", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "jsonl=nan", "jsonl=inf", "task=2", "=2"]
+)
 def test_what_cannot_be_repeated_is_refused(
     queen: Queen, corpus: Path, calls: list[Any], option: str
 ) -> None:

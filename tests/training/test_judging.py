@@ -3,15 +3,20 @@
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
 pytest.importorskip("torch", reason="needs the extra train")
 
+from queen_sdk.bundle import load_bundle, write_manifest  # noqa: E402
 from queen_sdk.cli import main  # noqa: E402
+from queen_sdk.confidence import ConfidenceSettings  # noqa: E402
 from queen_sdk.data.examples import Example  # noqa: E402
+from queen_sdk.decoding import DecodingSettings  # noqa: E402
 from queen_sdk.rows import ExtraWords  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
+from queen_sdk.training.export import export_bundle  # noqa: E402
 from queen_sdk.training.judging import judged_examples, load_selected  # noqa: E402
 from queen_sdk.training.preparation import build_pipeline, prepare  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
@@ -53,8 +58,50 @@ def test_a_finished_run_can_be_judged_again(
     assert f"exact match {before.exact_match:.1f} %" in capsys.readouterr().out
 
 
+def test_a_bundle_is_judged_by_the_graph_that_it_serves(
+    encoder_dir: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    settings = TrainSettings(
+        data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96,
+        learning_rate=5e-3, held_out=0.2,
+    )  # fmt: skip
+    training, held_out = split_examples(settings, corpus)
+    before = train(settings, training, held_out, run, progress=False)
+    export_bundle(run, out, name="t", version="1", precisions=("float32",), check_on=held_out)
+    bundle = load_bundle(out)
+    spoilt = attrs.evolve(
+        bundle.manifest,
+        decoding=DecodingSettings(77.0, 77.0),
+        confidence=ConfidenceSettings(),
+        scores={**bundle.manifest.scores, "evaluation": {"jsonl": {"exact_match": 1.0}}},
+    )
+    write_manifest(out, spoilt, files=bundle.manifest.files)
+    assert main(["select", str(out), "--path", str(corpus)]) == 0
+    manifest = load_bundle(out).manifest
+    assert manifest.decoding == before.decoding
+    assert manifest.confidence != ConfidenceSettings()
+    assert "evaluation" not in manifest.scores
+    assert f"exact match {before.exact_match:.1f} %" in capsys.readouterr().out
+
+
+def test_what_is_neither_run_nor_bundle_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["select", str(tmp_path), "--path", str(tmp_path)]) != 0
+    assert "not a model bundle" in capsys.readouterr().err
+
+
+def test_a_bundle_that_does_not_say_how_it_was_trained_is_refused(
+    tiny_bundle_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["select", str(tiny_bundle_dir), "--path", str(tmp_path)]) == 2
+    assert "how it was trained" in capsys.readouterr().err
+
+
 def test_a_run_without_a_finished_epoch_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    TrainSettings(data=("jsonl",), language="en", encoder="x").save(tmp_path / "settings.json")
     assert main(["select", str(tmp_path), "--path", str(tmp_path)]) == 2
     assert "finished epoch" in capsys.readouterr().err

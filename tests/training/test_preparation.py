@@ -71,3 +71,15 @@ def test_a_corpus_comes_as_often_as_the_settings_say(encoder_dir: Path) -> None:
     settings = attrs.evolve(SETTINGS, data=("task", "qrecc"), repeats={"qrecc": 3})
     seen = worth_training(prepare(few, pipeline), settings)
     assert [example.example for example in seen] == [few[0], *[few[1]] * 3]
+
+
+def test_a_part_of_a_corpus_can_come(encoder_dir: Path) -> None:
+    pipeline = build_pipeline(
+        encoder_dir / "tokenizer.json", SETTINGS, Vocabulary(ExtraWords(), ())
+    )
+    example = Example(
+        (Turn("smith is here"),), utterance="does he like", reference="does smith like", id="task:1"
+    )
+    prepared = prepare([example], pipeline) * 400
+    settings = attrs.evolve(SETTINGS, data=("task",), repeats={"task": 1.5})
+    assert 540 < len(worth_training(prepared, settings)) < 660
