@@ -43,10 +43,12 @@ TRAINED: dict[str, dict[str, Any]] = {
     "no foreign turns": {"distractor_share": 0.0},
     "last weights, not their mean": {"mean_kept": 0.0},
     "no extra words": {"extra_words": 0},
+    "ends of spans not learnt": {"ends_weight": 0.0},
 }
 """Settings of `queen train` that differ from the full model's."""
 DECODED: dict[str, dict[str, Any]] = {
-    "spans end at the threshold": {"span_slack": 0.0, "span_share": 0.0},
+    "learnt ends of spans not looked at": {"ends_share": 0.0},
+    "spans end at the threshold": {"span_slack": 0.0, "span_share": 0.0, "ends_share": 0.0},
     "a second piece as easily as the first": {"further_piece": 0.0},
 }
 """Other decoding of the full model's scores, with its thresholds."""

@@ -65,8 +65,8 @@ def train_and_judge_queen(settings: TrainSettings, data: Data, run: Path) -> Tra
     """Train QUEEN, or go on with it, and judge its best epoch with the chosen thresholds."""
     scored = train_and_score(settings, data, run)
     match = evaluate_thresholds(scored, load_selected(run).decoding, settings.language)
-    projection = QueenScorer.from_pretrained(run / "best").projection
-    heads = sum(p.numel() for p in projection.parameters())
+    network = QueenScorer.from_pretrained(run / "best")
+    heads = sum(p.numel() for p in network.head_parameters())
     return Trained("QUEEN", heads, settings.epochs, *read_log(run), match.exact_match)
 
 

@@ -18,7 +18,8 @@ from queen_sdk.tokenization import is_mark
 from queen_sdk.values import EditKind, Token
 
 Scores = npt.NDArray[np.float32]
-"""Operations × rows × utterance tokens and END; operation 0 substitutes, 1 inserts before."""
+"""Planes × rows × utterance tokens and END: plane 0 substitutes, 1 inserts before; 2 and 3, which a
+model need not have, say where what is copied begins and ends."""
 
 _HIGHEST = 1e30
 """No score comes near, and sums of it stay finite."""
@@ -43,6 +44,9 @@ class DecodingSettings:
     others."""
     further_piece: float = 3.0
     """A second piece of the history at one place must beat the threshold by this on average."""
+
+    ends_share: float = 0.0
+    """How much it counts where the model sees the ends of a span, beside the scores inside it."""
 
     def at(self, threshold: float | None) -> DecodingSettings:
         """Return these settings with one threshold for both operations, if one is given."""
@@ -120,7 +124,7 @@ def decode(
     """
     thresholds = (settings.substitute_threshold, settings.insert_threshold)
     limited = np.clip(thresholds, -_HIGHEST, _HIGHEST).astype(np.float32)
-    margins = scores - limited[:, None, None]
+    margins = scores[:2] - limited[:, None, None]
     margins[0, :, len(utterance) :] = -np.inf
     for column in protected - {-1}:
         margins[0, :, column] = -np.inf
@@ -130,7 +134,7 @@ def decode(
     size = int(np.count_nonzero(margins > -_CLOSE)), len(rows), len(utterance)
     if not (margins > 0).any():
         return Decoding((), np.inf, float(margins.max(initial=-np.inf)), *size)
-    pieces = _Pieces(rows, words, settings)
+    pieces = _Pieces(rows, words, settings, _ends(scores, settings.ends_share))
     found = [*_substitutions(margins[0], pieces), *_insertions(margins[1], pieces)]
     edits = [
         TokenEdit(kind, start, end, copied, _mean_score(scores, kind, start, end, copied))
@@ -141,12 +145,22 @@ def decode(
     return Decoding(tuple(kept), *_clearness(margins, kept, words), *size)
 
 
+def _ends(scores: Scores, share: float) -> Scores:
+    """Return what it costs to begin and to end at each row: nothing, if the model does not say."""
+    planes = scores[2:4]
+    if not share or not planes.size:
+        return np.zeros((2, *scores.shape[1:]), dtype=np.float32)
+    above = planes - planes.max(axis=1, keepdims=True)
+    costs: Scores = share * (above - np.log(np.exp(above).sum(axis=1, keepdims=True)))
+    return costs
+
+
 _Found = tuple[EditKind, int, int, tuple[Piece, ...]]
 
 
 def _insertions(margins: Scores, pieces: _Pieces) -> Iterator[_Found]:
     for column in _speaking(margins):
-        yield "insert", column, column, pieces.best(margins[:, column])
+        yield "insert", column, column, pieces.best(margins, column, column + 1)
 
 
 def _substitutions(margins: Scores, pieces: _Pieces) -> Iterator[_Found]:
@@ -154,15 +168,15 @@ def _substitutions(margins: Scores, pieces: _Pieces) -> Iterator[_Found]:
     group: list[int] = []
     copied: set[int] = set()
     for column in [*_speaking(margins), -1]:
-        found = pieces.best(margins[:, column]) if column >= 0 else ()
+        found = pieces.best(margins, column, column + 1) if column >= 0 else ()
         touched = {row for piece in found for row in range(piece.first, piece.last + 1)}
         if group and not (column == group[-1] + 1 and touched & copied):
-            joint = pieces.best(margins[:, group[0] : group[-1] + 1].mean(axis=1))
+            joint = pieces.best(margins, group[0], group[-1] + 1)
             if joint:
                 yield "substitute", group[0], group[-1] + 1, joint
             else:  # they have only a weak row in common: each stands for itself
                 for alone in group:
-                    yield "substitute", alone, alone + 1, pieces.best(margins[:, alone])
+                    yield "substitute", alone, alone + 1, pieces.best(margins, alone, alone + 1)
             group, copied = [], set()
         group.append(column)
         copied |= touched
@@ -176,20 +190,28 @@ class _Pieces:
     """Chooses what is copied to one place."""
 
     def __init__(
-        self, rows: Sequence[Row], words: Sequence[str], settings: DecodingSettings
+        self, rows: Sequence[Row], words: Sequence[str], settings: DecodingSettings, ends: Scores
     ) -> None:
         self._rows, self._words = rows, words
         self._marks = np.fromiter((is_mark(word) for word in words), dtype=bool, count=len(words))
+        self._ends = ends
         self._slack, self._share = settings.span_slack, settings.span_share
         self._further = settings.further_piece
 
-    def best(self, margins: npt.NDArray[np.float32]) -> tuple[Piece, ...]:
-        """Return the best span of each segment that speaks, without repetitions, in row order."""
+    def best(self, margins: Scores, column: int, behind: int) -> tuple[Piece, ...]:
+        """Return the best span of each segment that speaks for those columns, in row order.
+
+        None of them repeats another.
+        """
+        joint = margins[:, column:behind].mean(axis=1)
+        ends = self._ends[:, :, column:behind].mean(axis=2)
         candidates: dict[int, Piece] = {}
-        for row in np.flatnonzero((margins > 0) & ~self._marks).tolist():
+        for row in np.flatnonzero((joint > 0) & ~self._marks).tolist():
             segment = self._rows[row].segment
             if segment not in candidates:
-                candidates[segment] = self._best_span(margins, *self._segment(row))
+                first, last = self._segment(row)
+                within = slice(first, last + 1)
+                candidates[segment] = self._best_span(joint[within], ends[:, within], first)
         kept: list[Piece] = []
         for piece in sorted(candidates.values(), key=lambda p: -p.weight):
             if not self._repeats(piece, kept) and not self._weak(piece, kept):
@@ -204,14 +226,15 @@ class _Pieces:
             last += 1
         return first, last
 
-    def _best_span(self, margins: npt.NDArray[np.float32], first: int, last: int) -> Piece:
+    def _best_span(self, segment: Scores, ends: Scores, first: int) -> Piece:
         """Return the best span of a segment: cells are measured by the threshold and its peak."""
-        segment, marks = margins[first : last + 1], self._marks[first : last + 1]
+        marks = self._marks[first : first + len(segment)]
         peak = float(segment[~marks].max())
+        # A mark may stand inside a piece, but neither speaks for one nor begins or ends it.
+        ends = np.where(marks, -_HIGHEST, ends)
         for slack in (self._slack - self._share * peak, 0.0):
-            # A mark may stand inside a piece, but neither speaks for one nor begins or ends it.
             raised = np.where(marks, np.minimum(segment + slack, -_LITTLE), segment + slack)
-            start, end = _largest_sum(raised)
+            start, end = _largest_sum(raised, ends)
             span = segment[start : end + 1][~marks[start : end + 1]]
             if span.max(initial=-np.inf) > 0:  # else near misses outweigh the cell that speaks
                 break
@@ -232,12 +255,12 @@ class _Pieces:
         return further and piece.weight < self._further * (piece.last - piece.first + 1)
 
 
-def _largest_sum(values: npt.NDArray[np.float32]) -> tuple[int, int]:
-    """Return first and last index of the contiguous span of largest sum."""
+def _largest_sum(values: Scores, ends: Scores) -> tuple[int, int]:
+    """Return first and last index of the contiguous span of largest sum, its two ends included."""
     sums = np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
-    lowest = np.minimum.accumulate(sums[:-1])
-    last = int(np.argmax(sums[1:] - lowest))
-    return int(np.argmin(sums[: last + 1])), last
+    before = sums[:-1] - ends[0]
+    last = int(np.argmax(sums[1:] + ends[1] - np.minimum.accumulate(before)))
+    return int(np.argmin(before[: last + 1])), last
 
 
 def _text(piece: Piece, words: Sequence[str]) -> tuple[str, ...]:

@@ -287,7 +287,7 @@ class Rewriter:
             query=dialogue.query.items,
             rows=dialogue.features.rows,
             utterance=dialogue.features.utterance,
-            scores=scored.scores,
+            scores=scored.scores[:2],
         )
 
     def _prepare(self, call: Call) -> tuple[Model, Prepared] | RewriteResult:

@@ -47,7 +47,7 @@ def _torch_rows(
 ) -> dict[Key, Contender]:
     bare, run, queen = networks
     plain = ("input_ids", "attention_mask", "token_type_ids")
-    head = sum(p.numel() for p in queen.projection.parameters())
+    head = sum(p.numel() for p in queen.head_parameters())
     steps: dict[str, tuple[Step, int | None, Callable[[Batch], object] | None]] = {
         LIMIT: (lambda b: bare(**{key: b.run[key] for key in plain}), None, None),
         RUN: (

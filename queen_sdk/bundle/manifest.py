@@ -22,6 +22,8 @@ SCHEMA_VERSION = 1
 """The newest form of manifest that this release reads, and the one that it writes."""
 OPERATIONS = ("substitute", "insert")
 """The operations of the score rectangle, in its order."""
+ENDS = ("begin", "end")
+"""Further planes of it, which a model need not have: where what is copied begins and ends."""
 
 _SMALLEST_LENGTH = 16
 
@@ -78,8 +80,10 @@ class Manifest:
 
     @operations.validator
     def _check_operations(self, _: object, operations: tuple[str, ...]) -> None:
-        if operations != OPERATIONS:
-            raise InvalidArgumentError(f"operations must be {OPERATIONS}, got {operations}")
+        if operations not in (OPERATIONS, OPERATIONS + ENDS):
+            raise InvalidArgumentError(
+                f"operations must be {OPERATIONS}, with or without {ENDS}, got {operations}"
+            )
 
     @max_length.validator
     def _check_max_length(self, _: object, max_length: int) -> None:

@@ -23,6 +23,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "batch_size": (int, "examples per step"),
     "learning_rate": (float, "highest rate of the encoder"),
     "teacher_weight": (float, "of the distance to the scores of the --teacher"),
+    "ends_weight": (float, "of finding where what is copied begins and ends"),
     "dropout": (float, "share of the activations that is left out at each step"),
     "distractor_share": (float, "examples that get a few foreign turns put in front"),
     "seed": (int, "of everything random"),

@@ -27,6 +27,8 @@ class Batch:
     inputs: dict[str, Tensor]
     positive: Tensor
     valid: Tensor
+    ends: Tensor
+    """Where what is copied begins and ends, in the shape of `positive`."""
     lessons: Tensor | None = None
     """What a teacher scores; nan where it has nothing to say."""
 
@@ -37,6 +39,7 @@ class Batch:
             {name: move(tensor) for name, tensor in self.inputs.items()},
             move(self.positive),
             move(self.valid),
+            move(self.ends),
             None if self.lessons is None else move(self.lessons),
         )
 
@@ -106,12 +109,16 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
     shape = (len(items), 2, batch.history_index.shape[1], batch.utterance_index.shape[1])
     positive = np.zeros(shape, dtype=bool)
     valid = np.zeros(shape, dtype=bool)
+    ends = np.zeros(shape, dtype=bool)
     for k, (f, example) in enumerate(items):
         valid[k, 0, : len(f.history_index), : len(f.utterance_index) - 1] = True
         valid[k, 1, : len(f.history_index), : len(f.utterance_index)] = True
         _paint(valid[k], example.ignored, False)
         _paint(positive[k], example.positive, True)
         _paint(valid[k], example.positive, True)
+        for cells in example.positive:
+            columns = slice(*cells.columns)
+            ends[k, 0, cells.rows[0], columns] = ends[k, 1, cells.rows[1] - 1, columns] = True
     lessons = None
     if any(example.lesson is not None for _, example in items):
         painted = np.full(shape, np.nan, dtype=np.float32)
@@ -120,7 +127,8 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
                 _, rows, columns = example.lesson.shape
                 painted[k, :, :rows, :columns] = example.lesson
         lessons = torch.from_numpy(painted)
-    return Batch(as_tensors(batch), torch.from_numpy(positive), torch.from_numpy(valid), lessons)
+    masks = (torch.from_numpy(mask) for mask in (positive, valid, ends))
+    return Batch(as_tensors(batch), *masks, lessons)
 
 
 def _paint(mask: npt.NDArray[np.bool_], blocks: Sequence[Cells], value: bool) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from queen_sdk.bundle import Manifest, ParserSpec, write_with_card
 from queen_sdk.bundle.files import MODEL_FILES, TOKENIZER_FILE, Precision
+from queen_sdk.bundle.manifest import ENDS, OPERATIONS
 from queen_sdk.confidence import ConfidenceSettings
 from queen_sdk.data.examples import Example
 from queen_sdk.decoding import DecodingSettings
@@ -81,6 +82,7 @@ def export_bundle(
         name=name,
         version=version,
         languages=(settings.language,),
+        operations=OPERATIONS + ENDS,
         decoding=decoding,
         extra_words=vocabulary.extra_words,
         collection=vocabulary.collection,

@@ -18,6 +18,19 @@ def circle_loss(scores: Tensor, positive: Tensor, valid: Tensor) -> Tensor:
     return (_log_one_plus_sum(missed) + _log_one_plus_sum(raised)).mean()
 
 
+def ends_loss(planes: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
+    """Return how unlikely the ends of what is copied are: the mean over the places that copy.
+
+    For each column the rows compete; several may be right, since words come up again. All have the
+    shape batch × 2 (begin, end) × rows × columns; `wanted` and `valid` are boolean masks.
+    """
+    lowest = torch.finfo(planes.dtype).min
+    everything = torch.logsumexp(torch.where(valid, planes, lowest), dim=2)
+    right = torch.logsumexp(torch.where(wanted, planes, lowest), dim=2)
+    places = wanted.any(dim=2)
+    return (everything - right)[places].sum() / places.sum().clamp(min=1)
+
+
 def _log_one_plus_sum(values: Tensor) -> Tensor:
     zero = torch.zeros_like(values[..., :1])
     return torch.logsumexp(torch.cat((zero, values), dim=-1), dim=-1)

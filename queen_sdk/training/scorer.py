@@ -19,7 +19,10 @@ class QueenConfig(BertConfig):
 
 
 class QueenScorer(BertPreTrainedModel):
-    """Scores both operations between every history token and every utterance position."""
+    """Scores both operations between every history token and every utterance position.
+
+    Beside them, in the same way, where what is copied there begins and ends.
+    """
 
     config_class = QueenConfig
     cosines: Tensor
@@ -30,6 +33,7 @@ class QueenScorer(BertPreTrainedModel):
         super().__init__(config)
         self.bert = BertModel(config, add_pooling_layer=False)
         self.projection = nn.Linear(config.hidden_size, 2 * config.projection_size)
+        self.ends = nn.Linear(config.hidden_size, 2 * config.projection_size)
         cosines, sines = rotation_tables(config.max_position_embeddings, config.projection_size)
         self.register_buffer("cosines", cosines, persistent=False)
         self.register_buffer("sines", sines, persistent=False)
@@ -43,7 +47,10 @@ class QueenScorer(BertPreTrainedModel):
         history_index: Tensor,
         utterance_index: Tensor,
     ) -> Tensor:
-        """Return scores: batch × 2 operations × history tokens × utterance tokens and END."""
+        """Return scores: batch × 4 planes × history tokens × utterance tokens and END.
+
+        The planes are the two operations, begin and end.
+        """
         hidden = self.bert(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -53,11 +60,16 @@ class QueenScorer(BertPreTrainedModel):
         scores: Tensor = queries @ keys.transpose(-1, -2) * scale
         return scores
 
+    def head_parameters(self) -> list[nn.Parameter]:
+        """Return what sits on top of the encoder."""
+        return [*self.projection.parameters(), *self.ends.parameters()]
+
     def _project(self, hidden: Tensor, index: Tensor) -> Tensor:
-        """Gather the tokens at `index`, project and rotate them: batch × 2 × tokens × width."""
+        """Gather the tokens at `index`, project and rotate them: batch × 4 × tokens × width."""
         picked = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
         size = self.config.projection_size
-        projected = self.projection(picked).reshape(picked.shape[0], -1, 2, size).transpose(1, 2)
+        both = torch.cat((self.projection(picked), self.ends(picked)), dim=-1)
+        projected = both.reshape(picked.shape[0], -1, 4, size).transpose(1, 2)
         cosines = nn.functional.embedding(index, self.cosines).unsqueeze(1)
         sines = nn.functional.embedding(index, self.sines).unsqueeze(1)
         even, odd = projected[..., : size // 2], projected[..., size // 2 :]

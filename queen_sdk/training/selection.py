@@ -22,6 +22,7 @@ Score = Callable[[EncodedBatch], Scores]
 
 _GRID = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
 _SPANS = tuple((slack, j / 8) for j in range(3) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
+_ENDS_SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
 _LEAST_UNTOUCHED = 97.0
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit."""
 _CHANCE = 0.5
@@ -123,6 +124,7 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
         best = best_of([attrs.evolve(best, insert_threshold=value) for value in _GRID])
         best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
         best = best_of([attrs.evolve(best, span_slack=k, span_share=j) for k, j in _SPANS])
+        best = best_of([attrs.evolve(best, ends_share=share) for share in _ENDS_SHARES])
         if best == before:
             break
     plain = _plainest(tried.values(), tried[best]).decoding

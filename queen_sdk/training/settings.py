@@ -42,6 +42,8 @@ class TrainSettings:
     """A run whose scores are soft targets beside the gold cells."""
     teacher_weight: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
     """Of the distance to the teacher's scores, beside the loss on the gold cells."""
+    ends_weight: float = attrs.field(default=0.5, validator=attrs.validators.ge(0))
+    """Of finding where what is copied begins and ends, beside the loss on the gold cells."""
     epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 1.5e-4

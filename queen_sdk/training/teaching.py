@@ -97,7 +97,7 @@ def _lesson(own: Features, found: tuple[Features, Scores] | None) -> Lesson:
     theirs = {key: k for k, key in enumerate(_keys(teachers.rows))}
     for k, key in enumerate(_keys(own.rows)):
         if key in theirs:
-            lesson[:, k] = scores[:, theirs[key]]
+            lesson[:, k] = scores[:2, theirs[key]]
     return lesson
 
 

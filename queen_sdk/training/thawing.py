@@ -41,6 +41,7 @@ def thaw(path: Path) -> QueenScorer:
         )
     except (KeyError, ValueError, RuntimeError) as error:
         raise InvalidArgumentError(f"{path} is not a graph of queen export: {error}") from error
+    missing = [name for name in missing if not name.startswith("ends.")]  # an older bundle
     if missing or unexpected:
         raise InvalidArgumentError(
             f"{path} is not a graph of queen export: it lacks {missing or 'nothing'} "
@@ -78,7 +79,7 @@ def _weights(graph: onnx.GraphProto) -> Iterator[tuple[str, Array]]:
     """Yield the parameters of the scorer under the names that torch gives them."""
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for name, array in stored.items():
-        if re.match(r"(bert|projection)\.([\w.]+\.)?(weight|bias)$", name):
+        if re.match(r"(bert|projection|ends)\.([\w.]+\.)?(weight|bias)$", name):
             yield name, array.astype(np.float32)
     if f"{_WORDS}.int8" in stored:
         yield _WORDS, stored[f"{_WORDS}.int8"] * stored[f"{_WORDS}.scales"]
@@ -123,4 +124,4 @@ def _matrix(stored: dict[str, npt.NDArray[np.generic]], name: str) -> Array:
 def _module(node: onnx.NodeProto) -> str:
     """Return the module whose product this is; outputs are called by the path to it."""
     path = node.output[0].partition("/MatMul")[0].strip("/")
-    return re.sub(r"^projection_1$", "projection", path.replace("/", "."))
+    return re.sub(r"^(projection|ends)_1$", r"\1", path.replace("/", "."))

@@ -38,7 +38,7 @@ from queen_sdk.training.judging import (
     save_judgement,
     torch_score,
 )
-from queen_sdk.training.loss import circle_loss, lesson_loss
+from queen_sdk.training.loss import circle_loss, ends_loss, lesson_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
     augment,
@@ -142,12 +142,13 @@ class _Loop:
             batch_sampler=self._sampler,
             collate_fn=partial(collate, builder=pipeline.builder),
         )
-        head = {id(p) for p in model.projection.parameters()}
+        heads = model.head_parameters()
+        head = {id(p) for p in heads}
         rate = settings.learning_rate
         optimizer = torch.optim.AdamW(
             [
                 {"params": [p for p in model.parameters() if id(p) not in head], "lr": rate},
-                {"params": list(model.projection.parameters()), "lr": rate * settings.head_rate},
+                {"params": heads, "lr": rate * settings.head_rate},
             ],
             weight_decay=0.01,
             fused=True,
@@ -212,8 +213,12 @@ class _Loop:
         )
         with self._accelerator.accumulate(self._model):
             with half:
-                scores = self._model(**batch.inputs).float()
+                planes = self._model(**batch.inputs).float()
+            scores, ends = planes[:, :2], planes[:, 2:]
             loss = circle_loss(scores, batch.positive, batch.valid)
+            if self._settings.ends_weight:
+                rows = batch.valid.any(dim=1, keepdim=True).expand_as(ends)
+                loss = loss + self._settings.ends_weight * ends_loss(ends, batch.ends, rows)
             if batch.lessons is not None:
                 distance = lesson_loss(scores, batch.lessons, batch.valid)
                 loss = loss + self._settings.teacher_weight * distance

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.train
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from queen_sdk.training.loss import circle_loss, lesson_loss  # noqa: E402
+from queen_sdk.training.loss import circle_loss, ends_loss, lesson_loss  # noqa: E402
 
 
 def as_masks(scores, positive, valid):
@@ -40,6 +40,33 @@ def test_no_valid_cell_gives_no_loss_and_no_nan_gradient() -> None:
     loss.backward()
     assert loss.item() == 0.0
     assert torch.equal(scores.grad, torch.zeros_like(scores))
+
+
+class TestEnds:
+    """Where what is copied begins and ends."""
+
+    def planes(self, *columns):
+        return torch.tensor([[list(zip(*columns, strict=True))] * 2])
+
+    def test_it_is_the_surprise_at_the_right_rows(self) -> None:
+        planes = self.planes((0.0, 1.0, 2.0), (5.0, 5.0, 5.0))
+        wanted = self.planes((True, False, False), (False, False, False))
+        valid = self.planes((True, True, False), (True, True, True))
+        expected = math.log(1 + math.e)  # the second column copies nothing
+        assert ends_loss(planes, wanted, valid).item() == pytest.approx(expected)
+
+    def test_any_of_several_right_rows_will_do(self) -> None:
+        planes = self.planes((3.0, -9.0, 3.0))
+        wanted, valid = self.planes((True, False, True)), self.planes((True, True, True))
+        assert ends_loss(planes, wanted, valid).item() == pytest.approx(0, abs=1e-5)
+
+    def test_nothing_copied_gives_no_loss_and_no_nan_gradient(self) -> None:
+        planes = self.planes((1.0, 2.0)).requires_grad_()
+        nothing = self.planes((False, False))
+        loss = ends_loss(planes, nothing, nothing)
+        loss.backward()
+        assert loss.item() == 0.0
+        assert torch.equal(planes.grad, torch.zeros_like(planes))
 
 
 class TestLessons:

@@ -32,8 +32,8 @@ def inputs(rows: int = 1):
     }
 
 
-def test_scores_are_a_rectangle_per_operation() -> None:
-    assert small_scorer()(**inputs(rows=3)).shape == (3, 2, 3, 2)
+def test_scores_are_a_rectangle_per_operation_and_end() -> None:
+    assert small_scorer()(**inputs(rows=3)).shape == (3, 4, 3, 2)
 
 
 def test_a_score_is_the_rotated_dot_product_of_one_shared_projection() -> None:
@@ -44,8 +44,9 @@ def test_a_score_is_the_rotated_dot_product_of_one_shared_projection() -> None:
     ).last_hidden_state[0]
     cosines, sines = rotation_tables(64, 16)
 
-    def rotated(place: int, operation: int) -> torch.Tensor:
-        vector = model.projection(hidden[place]).reshape(2, 16)[operation]
+    def rotated(place: int, plane: int) -> torch.Tensor:
+        head = (model.projection, model.ends)[plane // 2]
+        vector = head(hidden[place]).reshape(2, 16)[plane % 2]
         even, odd = vector[:8], vector[8:]
         return torch.cat(
             (
@@ -55,11 +56,11 @@ def test_a_score_is_the_rotated_dot_product_of_one_shared_projection() -> None:
         )
 
     scores = model(**given)[0]
-    for operation in (0, 1):
+    for plane in range(4):
         for i, row in enumerate((2, 4, 7)):
             for j, column in enumerate((12, 14)):
-                expected = rotated(row, operation) @ rotated(column, operation) / 4.0
-                assert scores[operation, i, j].item() == pytest.approx(expected.item(), abs=1e-5)
+                expected = rotated(row, plane) @ rotated(column, plane) / 4.0
+                assert scores[plane, i, j].item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_a_rotation_makes_dot_products_depend_on_distance_only() -> None:

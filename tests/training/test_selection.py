@@ -18,6 +18,7 @@ from queen_sdk.training.preparation import TrainingExample  # noqa: E402
 from queen_sdk.training.selection import (  # noqa: E402
     Scored,
     decode_scored,
+    evaluate_thresholds,
     fit_confidence,
     select_thresholds,
 )
@@ -81,3 +82,25 @@ def test_made_utterances_do_not_speak_for_missed_edits() -> None:
     missed, complete = [scored(EXAMPLE, -3.0)] * 50, [scored(COMPLETE, -3.0)] * 50
     fitted = fit_confidence(missed + complete, DecodingSettings(), "en")
     assert 0.05 < claimed(fitted, scored(EXAMPLE, -3.0)) < 0.15
+
+
+def test_each_corpus_counts_alike() -> None:
+    other = attrs.evolve(EXAMPLE, id="y:1")
+    seen = [scored(EXAMPLE, 1.0)] * 3 + [scored(other, -1.0)] + [scored(COMPLETE, -1.0)] * 2
+    found = evaluate_thresholds(seen, DecodingSettings(), "en")
+    assert (found.exact_match, found.incomplete_exact_match, found.untouched) == (50, 50, 100)
+
+
+def test_learnt_ends_count_where_they_help() -> None:
+    whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
+    examples = []
+    for wanted, last in ((EXAMPLE, "Anna"), (whole, "sings")):
+        one = scored(wanted, 5.0)
+        texts = [row.token.text for row in rows_of("Anna sings")]
+        one.scores[0, texts.index("sings"), 1] = 0.2 if wanted is EXAMPLE else -0.2
+        ends = np.zeros_like(one.scores)
+        ends[0, texts.index("Anna"), 1] = ends[1, texts.index(last), 1] = 4.0
+        examples += [attrs.evolve(one, scores=np.concatenate((one.scores, ends)))] * 10
+    found = select_thresholds([*examples, *[scored(COMPLETE, -3.0)] * 10], "en")
+    assert found.decoding.ends_share > 0
+    assert found.exact_match == 100

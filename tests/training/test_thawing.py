@@ -59,7 +59,8 @@ def test_an_embedded_bundle_scores_alike_when_thawed(language: str) -> None:
         thawed = model(**inputs).numpy()
         served = runtime.run(EncodedBatch(**{k: v.numpy() for k, v in inputs.items()}))
     # Not equal: the activations of the one are rounded to eight bits as well.
-    assert np.corrcoef(thawed.ravel(), served.ravel())[0, 1] > 0.9
+    planes = served.shape[1]  # older bundles do not say where spans begin and end
+    assert np.corrcoef(thawed[:, :planes].ravel(), served.ravel())[0, 1] > 0.9
 
 
 def test_a_foreign_graph_is_refused(tmp_path: Path) -> None:
