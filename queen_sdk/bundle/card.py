@@ -80,9 +80,10 @@ def _description(manifest: Manifest) -> Iterator[str]:
         f"- thresholds: {decoding.substitute_threshold:g} to substitute, "
         f"{decoding.insert_threshold:g} to insert; a span may reach over cells "
         f"{decoding.span_slack:g} below, raised by {decoding.span_share:g} of what its best cell "
-        f"has above; where the model sees its ends counts {decoding.ends_share:g} times; a second "
-        f"piece must beat its threshold by {decoding.further_piece:g}"
+        f"has above; a second piece must beat its threshold by {decoding.further_piece:g}"
     )
+    if decoding.ends_share:
+        yield f"- where the model sees the ends of a span counts {decoding.ends_share:g} times"
 
 
 def _encoder(entry: object) -> str:

@@ -32,7 +32,7 @@ MANIFEST = Manifest(
     version="7",
     languages=("zh", "en"),
     max_length=128,
-    decoding=DecodingSettings(substitute_threshold=1.0, insert_threshold=0.5),
+    decoding=DecodingSettings(substitute_threshold=1.0, insert_threshold=0.5, ends_share=2.0),
     extra_words=ExtraWords(("的", "和"), ("'s",)),
     collection=("he", "she"),
     parser=ParserSpec("embedded:zh", sha256="ab12"),
@@ -82,6 +82,7 @@ class TestFacts:
             "- thresholds: 1 to substitute, 0.5 to insert; a span may reach over cells 0.25 below, "
             "raised by 0 of what its best cell has above; a second piece must beat its threshold "
             "by 3",
+            "- where the model sees the ends of a span counts 2 times",
             "- protocol: chosen on held-out dialogues",
             "- dialogues held out: task 3",
             "- measured there, before the export: exact match 77.20 %, "
