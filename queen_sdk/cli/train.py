@@ -50,7 +50,7 @@ _CHOICES: dict[str, tuple[tuple[str, ...], str]] = {
         "part of the query template to leave out",
     ),
 }
-_SWITCHES = ("parser", "marks", "rebuildable")
+_SWITCHES = ("parser", "marks", "rebuildable", "only_ends")
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +103,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="train only on examples whose reference the edits rebuild word for word",
+    )
+    parser.add_argument(
+        "--only-ends",
+        action="store_true",
+        default=None,
+        help="learn only where spans begin and end: quick, for a model that does not know it yet",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of torch")
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from queen_sdk.confidence import ConfidenceSettings, clearness
-from queen_sdk.data.readers import is_made_complete
+from queen_sdk.data.readers import CORPORA, is_made_complete
 from queen_sdk.data.splitting import corpus_of
 from queen_sdk.decoding import Decoding, DecodingSettings, Scores, decode
 from queen_sdk.editing import apply_edits, realise
@@ -48,7 +48,7 @@ class Selected:
     incomplete_exact_match: float
     """Percent of those that needed an edit, counted so too."""
     untouched: float
-    """Percent of those that needed none, all corpora together."""
+    """Percent of those that needed none and that people said, all corpora together."""
 
 
 def score_features(
@@ -167,7 +167,7 @@ def evaluate_thresholds(
         kind = complete if example.utterance == example.reference else incomplete
         for count in (everything, kind):
             count.add(corpus_of(example), right)
-    return Selected(settings, everything.alike, incomplete.alike, complete.together)
+    return Selected(settings, everything.alike, incomplete.alike, complete.said)
 
 
 class _Count:
@@ -186,10 +186,18 @@ class _Count:
         return 100 * sum(shares) / len(shares) if shares else math.nan
 
     @property
-    def together(self) -> float:
-        """Percent of all; nan if there was nothing."""
-        right = [one for corpus in self._right.values() for one in corpus]
+    def said(self) -> float:
+        """Percent of what people said, or of all if nobody did; nan if there was nothing.
+
+        What the package generates comes from few frames, and all of a frame fail together.
+        """
+        said = {name: right for name, right in self._right.items() if not _is_generated(name)}
+        right = [one for corpus in (said or self._right).values() for one in corpus]
         return 100 * sum(right) / len(right) if right else math.nan
+
+
+def _is_generated(corpus: str) -> bool:
+    return corpus in CORPORA and CORPORA[corpus].generated
 
 
 def fit_confidence(

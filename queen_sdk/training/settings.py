@@ -44,6 +44,8 @@ class TrainSettings:
     """Of the distance to the teacher's scores, beside the loss on the gold cells."""
     ends_weight: float = attrs.field(default=0.5, validator=attrs.validators.ge(0))
     """Of finding where what is copied begins and ends, beside the loss on the gold cells."""
+    only_ends: bool = False
+    """Learn nothing but that: quick, for a model of an older release."""
     epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 1.5e-4

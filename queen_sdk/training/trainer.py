@@ -115,6 +115,20 @@ def _begin(settings: TrainSettings, run: Path) -> Start:
     return begun
 
 
+def _optimizer(model: QueenScorer, settings: TrainSettings) -> torch.optim.Optimizer:
+    """Return what updates all that learns, the parts on top of the encoder faster."""
+    head = {id(p) for p in model.head_parameters()}
+    learning = [p for p in model.parameters() if p.requires_grad]
+    rate = settings.learning_rate
+    groups = (
+        {"params": [p for p in learning if id(p) not in head], "lr": rate},
+        {"params": [p for p in learning if id(p) in head], "lr": rate * settings.head_rate},
+    )
+    return torch.optim.AdamW(
+        [group for group in groups if group["params"]], weight_decay=0.01, fused=True
+    )
+
+
 class _Loop:
     """The moving parts of one run."""
 
@@ -142,17 +156,9 @@ class _Loop:
             batch_sampler=self._sampler,
             collate_fn=partial(collate, builder=pipeline.builder),
         )
-        heads = model.head_parameters()
-        head = {id(p) for p in heads}
-        rate = settings.learning_rate
-        optimizer = torch.optim.AdamW(
-            [
-                {"params": [p for p in model.parameters() if id(p) not in head], "lr": rate},
-                {"params": heads, "lr": rate * settings.head_rate},
-            ],
-            weight_decay=0.01,
-            fused=True,
-        )
+        if settings.only_ends:
+            model.requires_grad_(False).ends.requires_grad_(True)
+        optimizer = _optimizer(model, settings)
         steps = len(self._sampler) * settings.epochs
         schedule = get_linear_schedule_with_warmup(
             optimizer, round(steps * settings.warm_up), steps

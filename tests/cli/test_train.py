@@ -78,6 +78,9 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "precision": "bfloat16",
         "teacher": "larger",
         "teacher_weight": 0.5,
+        "ends_weight": 0.7,
+        "dropout": 0.2,
+        "distractor_share": 0.05,
     }
     options = [text for k, v in values.items() for text in (f"--{k.replace('_', '-')}", v)]
     assert queen(*own(corpus, *options)).code == 0
@@ -113,9 +116,10 @@ def test_going_on_from_a_bundle_keeps_its_template(
     from queen_sdk.bundle import load_bundle
 
     fixed = ("--data", "jsonl", "--path", corpus, "--language", "zh", "--out", "run")
-    assert queen("train", *fixed, "--init", "zh", "--rebuildable").code == 0
+    assert queen("train", *fixed, "--init", "zh", "--rebuildable", "--only-ends").code == 0
     settings, manifest = calls[0][0], load_bundle("zh").manifest
-    assert (settings.init, settings.encoder, settings.rebuildable) == ("zh", None, True)
+    assert (settings.init, settings.encoder) == ("zh", None)
+    assert (settings.rebuildable, settings.only_ends) == (True, True)
     assert settings.marks is manifest.template.marks
     assert settings.max_length == manifest.max_length
     assert settings.parser == (manifest.parser and manifest.parser.name)

@@ -104,3 +104,10 @@ def test_learnt_ends_count_where_they_help() -> None:
     found = select_thresholds([*examples, *[scored(COMPLETE, -3.0)] * 10], "en")
     assert found.decoding.ends_share > 0
     assert found.exact_match == 100
+
+
+def test_restraint_is_measured_by_what_people_said() -> None:
+    made_up = attrs.evolve(COMPLETE, id="followups-en:1.1")
+    seen = [scored(EXAMPLE, 1.0), scored(COMPLETE, -1.0), scored(made_up, 1.0)]
+    assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 100
+    assert evaluate_thresholds(seen[2:], DecodingSettings(), "en").untouched == 0

@@ -17,6 +17,7 @@ from queen_sdk.cli import main  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import FLOAT32_TOLERANCE, export_bundle  # noqa: E402
+from queen_sdk.training.scorer import QueenScorer  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
 from queen_sdk.training.trainer import train  # noqa: E402
 
@@ -122,6 +123,22 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
     assert train(settings, *examples, tmp_path / "cut", progress=False) == whole
     last_cut, last_whole = read_log(tmp_path / "cut")[-1], read_log(tmp_path / "whole")[-1]
     assert last_cut["exact_match"] == last_whole["exact_match"]
+
+
+def test_only_the_ends_may_learn(
+    run: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    settings = attrs.evolve(
+        settings_for(encoder_dir), encoder=None, init=str(run), epochs=1, only_ends=True
+    )
+    train(settings, *split_examples(settings, corpus), tmp_path, progress=False)
+    before, after = (QueenScorer.from_pretrained(one / "best") for one in (run, tmp_path))
+    changed = {
+        name
+        for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True)
+        if not old.equal(new)
+    }
+    assert changed == {"ends.weight", "ends.bias"}
 
 
 def test_the_ablation_is_remembered_by_the_bundle(
