@@ -106,8 +106,9 @@ def test_learnt_ends_count_where_they_help() -> None:
     assert found.exact_match == 100
 
 
-def test_restraint_is_measured_by_what_people_said() -> None:
+def test_thresholds_are_judged_by_what_people_said() -> None:
     made_up = attrs.evolve(COMPLETE, id="followups-en:1.1")
     seen = [scored(EXAMPLE, 1.0), scored(COMPLETE, -1.0), scored(made_up, 1.0)]
-    assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 100
+    found = evaluate_thresholds(seen, DecodingSettings(), "en")
+    assert (found.exact_match, found.untouched) == (100, 100)
     assert evaluate_thresholds(seen[2:], DecodingSettings(), "en").untouched == 0
