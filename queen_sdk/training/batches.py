@@ -127,8 +127,13 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
                 _, rows, columns = example.lesson.shape
                 painted[k, :, :rows, :columns] = example.lesson
         lessons = torch.from_numpy(painted)
-    masks = (torch.from_numpy(mask) for mask in (positive, valid, ends))
-    return Batch(as_tensors(batch), *masks, lessons)
+    return Batch(
+        as_tensors(batch),
+        torch.from_numpy(positive),
+        torch.from_numpy(valid),
+        torch.from_numpy(ends),
+        lessons,
+    )
 
 
 def _paint(mask: npt.NDArray[np.bool_], blocks: Sequence[Cells], value: bool) -> None:

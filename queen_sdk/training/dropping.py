@@ -39,7 +39,7 @@ def drop_quickly(model: nn.Module) -> None:
     """
     for module in list(model.modules()):
         if isinstance(module, BertSelfAttention):
-            module.dropout_prob = 0.0
+            module.dropout_prob = 0.0  # type: ignore[assignment]
         for name, part in module.named_children():
             if isinstance(part, nn.Dropout):
                 setattr(module, name, QuickDropout(part.p))

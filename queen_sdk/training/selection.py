@@ -24,8 +24,8 @@ _GRID = (-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
 _SPANS = tuple((slack, j / 8) for j in range(3) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
 _ENDS_SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
 _LEAST_UNTOUCHED = 97.5
-"""Percent of complete held-out utterances: changing what is right is worse than missing an edit, and
-what models were not chosen on has shown less restraint, not more."""
+"""Percent of complete held-out utterances: changing what is right is worse than missing an edit,
+and what models were not chosen on has shown less restraint, not more."""
 _CHANCE = 0.5
 """Points of exact match by which settings differ by chance."""
 
