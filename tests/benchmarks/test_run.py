@@ -7,7 +7,7 @@ import pytest
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 torch = pytest.importorskip("torch", reason="needs the extra bench")
 import numpy as np  # noqa: E402
-from ablations import Row  # noqa: E402
+from ablations import DECODED, Row  # noqa: E402
 from baselines.run import INSERT, NOT_A_PIXEL, REPLACE, RunNetwork, UNet, run_loss  # noqa: E402
 from baselines.run_examples import (  # noqa: E402
     RunExample,
@@ -186,7 +186,7 @@ def test_parts_are_left_out_one_at_a_time(run_quickly: Callable[..., Any]) -> No
     done = run_quickly("ablations")
     full, *decoded, no_query = done.figures["rows"]
     assert (full["name"], no_query["name"]) == ("full", "no query")
-    assert len(decoded) == 2
+    assert len(decoded) == len(DECODED)
     assert len({len(row["right"]) for row in done.figures["rows"]}) == 1
     assert "| full |" in done.markdown
     assert "| no query |" in done.markdown

@@ -62,7 +62,8 @@ def test_an_encoder_without_padding_gives_the_same_vectors_and_scores(
     directory, batches = tiny
     bare, _, queen = load_networks(directory, "cpu")
     unpadded, _, other = load_networks(directory, "cpu", padding=False)
-    other.projection.load_state_dict(queen.projection.state_dict())
+    for part in ("projection", "ends"):
+        getattr(other, part).load_state_dict(getattr(queen, part).state_dict())
     batch = batches[0]
     plain = {k: batch.queen[k] for k in ("input_ids", "attention_mask", "token_type_ids")}
     seen = plain["attention_mask"].bool()
@@ -82,4 +83,4 @@ def test_exported_graphs_run_the_same_batches(tiny: tuple[Path, list[Any]], tmp_
     paths = export_graphs(directory, tmp_path, batches, half=False)
     assert set(paths) == {"float32", "int8"}
     scores = in_one_run(paths["float32"], 1, ["cpu"])(batches[0])
-    assert scores.shape[:2] == (4, 2)  # type: ignore[attr-defined]
+    assert scores.shape[:2] == (4, 4)  # type: ignore[attr-defined]
