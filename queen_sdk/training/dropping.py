@@ -1,4 +1,4 @@
-"""Dropout whose noise comes from NumPy: torch's own takes a tenth of a step on CPUs."""
+"""Dropout whose noise comes from NumPy: torch draws its own slowly on CPUs."""
 
 from __future__ import annotations
 
