@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
@@ -31,6 +29,7 @@ from queen_sdk.data.corpus import (
 from queen_sdk.data.examples import Example
 from queen_sdk.data.followups.frames import HELD_OUT
 from queen_sdk.data.followups.generator import generate
+from queen_sdk.data.titles import stand_in_headings, stand_in_title
 from queen_sdk.dialogue import read_history
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.values import Role, Turn
@@ -126,8 +125,8 @@ def read_canard(path: CorpusPath) -> list[Example]:
 def read_canard_untitled(path: CorpusPath, *, title_from_rewrites: bool = False) -> list[Example]:
     """Read the CANARD dialogues that lack their titles.
 
-    `title_from_rewrites` puts a stand-in first: the capitalised text that the dialogue's rewrites
-    insert most often. It looks at the references, so it is for training only.
+    `title_from_rewrites` puts stand-ins for article and section title first. It looks at the
+    references, so it is for training only.
     """
     examples = []
     keys = ("question", "rewrite", "answer")
@@ -136,7 +135,10 @@ def read_canard_untitled(path: CorpusPath, *, title_from_rewrites: bool = False)
         turns = [[record.get(str, "turns", i, key) for key in keys] for i in range(count)]
         history: list[Turn] = []
         if title_from_rewrites:
-            history.append(Turn(_most_inserted(turns), role="assistant"))
+            title = stand_in_title((question, rewrite) for question, rewrite, _ in turns)
+            answers = [answer for *_, answer in turns]
+            headings = stand_in_headings(title, answers, seed=turns[0][0])
+            history += (Turn(heading, role="assistant") for heading in headings)
         for i, (question, rewrite, answer) in enumerate(turns):
             examples.append(record.example(history, question, rewrite, f".{i}"))
             history += (Turn(question), Turn(answer or "I don't know.", role="assistant"))
@@ -192,21 +194,6 @@ def _alternating(texts: Sequence[str]) -> list[Turn]:
     # Counted back from the utterance, which is the user's.
     roles: tuple[Role, Role] = ("user", "assistant")
     return [Turn(text, role=roles[(len(texts) - i) % 2]) for i, text in enumerate(texts)]
-
-
-def _most_inserted(turns: Iterable[Sequence[str]]) -> str:
-    marks = ".,?!\"'() "
-    written: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    for question, rewrite, _ in turns:
-        before, after = ([w.strip(marks).lower() for w in t.split()] for t in (question, rewrite))
-        for tag, _, _, start, end in SequenceMatcher(None, before, after, False).get_opcodes():
-            span = " ".join(rewrite.split()[start:end]).strip(marks)
-            span = re.sub(r"['\u2019]s?$", "", span)
-            if span and tag != "equal" and not span.islower():  # titles have a capital
-                counts[span.lower()] += 1
-                written.setdefault(span.lower(), span)
-    return written[counts.most_common(1)[0][0]] if counts else ""
 
 
 _CANARD = "CANARD is published by Elgohary et al., EMNLP 2019"
