@@ -64,6 +64,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--wrong", metavar="F.jsonl", help="write every wrong result with its cause, a line each"
     )
     parser.add_argument(
+        "--bits",
+        metavar="F.txt",
+        help="write 1 (right) or 0 (wrong) for every example, a line each",
+    )
+    parser.add_argument(
         "--no-untouched",
         action="store_true",
         help="do not give the references back as utterances, which takes half of the time",
@@ -80,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
     path = corpus_path(arguments, [arguments.data])
     language = language_of([arguments.data], arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
-    for option in ("json", "reliability", "wrong"):
+    for option in ("json", "reliability", "wrong", "bits"):
         file = getattr(arguments, option)
         if file and not Path(file).parent.is_dir():
             raise InvalidArgumentError(f"--{option}: there is no directory {Path(file).parent}")
@@ -98,9 +103,11 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.parser is not None:
             bundle = stack.enter_context(with_parser(bundle or language, arguments.parser))
         rewriter = stack.enter_context(Rewriter(bundle))
+        served = load_bundle(arguments.bundle or language)
+        examples = _examples(arguments, path, served)[:limit]
         report = evaluate(
             rewriter,
-            _examples(arguments, path, load_bundle(arguments.bundle or language))[:limit],
+            examples,
             language=language,
             corpus=arguments.data,
             threshold=arguments.threshold,
@@ -112,8 +119,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.reliability and report.calibration is not None:
         draw_reliability(report.calibration, report.bundle.system, Path(arguments.reliability))
     if arguments.wrong:
-        lines = (json_text(wrong.to_dict()) + "\n" for wrong in report.wrong)
+        lines = (json_text(one.to_dict()) + "\n" for one in report.wrong)
         Path(arguments.wrong).write_text("".join(lines), encoding="utf-8")
+    if arguments.bits:
+        wrong = {one.example.id for one in report.wrong}
+        bits = (f"{int(example.id not in wrong)}\n" for example in examples)
+        Path(arguments.bits).write_text("".join(bits), encoding="utf-8")
     if arguments.json == _STANDARD:
         say_json(report.to_dict())
         return 0

@@ -104,6 +104,15 @@ def test_wrong_results_are_written_with_their_causes(
     assert first["reference"] == "史密斯好吗"
 
 
+def test_one_bit_per_example_tells_what_was_right(
+    queen: Queen, tiny_bundle_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "bits.txt"
+    call = ("eval", "--bundle", tiny_bundle_dir, "--data", "rewrite", "--path", corpus)
+    outcome = queen(*call, "--threshold", 99, "--bits", file)
+    assert (outcome.code, file.read_text("utf-8")) == (0, "0\n0\n1\n")
+
+
 def test_the_held_out_part_is_what_the_bundle_was_not_trained_on(
     queen: Queen, altered_bundle: Callable[..., Path], corpus: Path
 ) -> None:
