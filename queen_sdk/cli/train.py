@@ -71,6 +71,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="go on from a bundle or from another run; its template is kept",
     )
     parser.add_argument(
+        "--mean-with",
+        metavar="RUN",
+        help="start from the mean of the weights of --init and of this run",
+    )
+    parser.add_argument(
         "--teacher", metavar="RUN", help="run of a larger model whose scores are learnt too"
     )
     parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
@@ -187,6 +192,7 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
             language=language,
             encoder=arguments.encoder,
             init=arguments.init,
+            mean_with=arguments.mean_with,
             teacher=arguments.teacher,
             repeats=_repeats(arguments.repeat),
             **kept | {name: value for name, value in given.items() if value is not None},

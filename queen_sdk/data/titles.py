@@ -61,6 +61,7 @@ _ASKING = frozenset(
 )
 _KINDS = ("band", "musician", "singer", "actor", "politician", "baseball", "film", "album")
 _SECTION_SHARE, _KIND_SHARE = 0.85, 0.12
+_LEADING = re.compile(r"^(?:about|at|by|for|from|of|on|than|to|with) ")
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][\w'\u2019-]+ ?){1,4}")
 
 
@@ -75,7 +76,7 @@ def stand_in_title(turns: Iterable[tuple[str, str]]) -> str:
         before, after = ([w.strip(_MARKS).lower() for w in t.split()] for t in (question, rewrite))
         for tag, _, _, start, end in SequenceMatcher(None, before, after, False).get_opcodes():
             span = " ".join(rewrite.split()[start:end]).strip(_MARKS)
-            span = re.sub(r"['\u2019]s?$", "", span)
+            span = _LEADING.sub("", re.sub(r"['\u2019]s?$", "", span))
             # Titles have a capital; so has the first word of a question.
             if tag != "equal" and span and not (span.islower() or after[start] in _ASKING):
                 counts[span.lower()] += 1

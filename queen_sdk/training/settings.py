@@ -38,6 +38,8 @@ class TrainSettings:
     """Directory of the pretrained encoder; only its name is kept in bundles."""
     init: str | None = None
     """A bundle, by name or directory, or a run to start from, in the place of an encoder."""
+    mean_with: str | None = None
+    """A second run, trained from the same beginnings: the start is the mean of both weights."""
     teacher: str | None = None
     """A run whose scores are soft targets beside the gold cells."""
     teacher_weight: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
@@ -110,6 +112,8 @@ class TrainSettings:
                 f"a run starts from either an encoder or init, got {self.encoder!r} "
                 f"and {self.init!r}"
             )
+        if self.mean_with is not None and self.init is None:
+            raise InvalidArgumentError(f"mean_with={self.mean_with!r} needs init, the first run")
         for name, times in self.repeats.items():
             if name not in self.data or not 0 < times < math.inf:
                 raise InvalidArgumentError(
@@ -120,7 +124,8 @@ class TrainSettings:
     @property
     def places(self) -> dict[str, Any]:
         """The settings that are paths: where things are may change, and bundles keep only names."""
-        return {"encoder": self.encoder, "init": self.init, "teacher": self.teacher}
+        names = ("encoder", "init", "mean_with", "teacher")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def template(self) -> TemplateSettings:

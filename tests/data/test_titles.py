@@ -20,6 +20,11 @@ def test_title_loses_the_genitive_and_marks() -> None:
     assert stand_in_title([("his wife?", "Jeff Ament's wife?")]) == "Jeff Ament"
 
 
+def test_title_loses_a_preposition_in_front() -> None:
+    turns = [("did he wrestle?", "did he wrestle with Matt Hardy?")]
+    assert stand_in_title(turns) == "Matt Hardy"
+
+
 def test_first_word_of_a_question_is_no_title() -> None:
     assert stand_in_title([("and then?", "What happened then?")]) == ""
 

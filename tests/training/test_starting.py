@@ -102,6 +102,37 @@ def test_a_run_can_start_from_another_run(
     assert origin_of(tmp_path / "second")["encoder"]["directory"] == encoder_dir.name
 
 
+def test_a_run_can_start_from_the_mean_of_two(
+    encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    for seed in (1, 2):
+        settings = TrainSettings(
+            data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, seed=seed,
+            max_length=96,
+        )  # fmt: skip
+        train(settings, *split_examples(settings, corpus), tmp_path / str(seed), progress=False)
+    one, two = (str(tmp_path / str(seed)) for seed in (1, 2))
+    weights = [start(settings_from(run)).model.projection.weight for run in (one, two)]
+    mean = start(settings_from(one, mean_with=two)).model.projection.weight
+    assert not weights[0].equal(weights[1])
+    assert mean.allclose((weights[0] + weights[1]) / 2)
+
+
+def test_a_mean_needs_two_runs_of_the_same_network(
+    encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="needs init"):
+        TrainSettings(data=("jsonl",), language="en", encoder="x", mean_with="y")
+    with pytest.raises(InvalidArgumentError, match="run with a finished epoch, got 'nowhere'"):
+        start(settings_from("en", mean_with="nowhere"))
+    settings = TrainSettings(
+        data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96
+    )
+    train(settings, *split_examples(settings, corpus), tmp_path / "tiny", progress=False)
+    with pytest.raises(InvalidArgumentError, match="another network"):
+        start(settings_from("en", mean_with=str(tmp_path / "tiny")))
+
+
 def test_the_dropout_is_that_of_the_new_settings() -> None:
     model = start(settings_from("en", dropout=0.25)).model
     import torch
