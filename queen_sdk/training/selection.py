@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -21,8 +21,17 @@ Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
 _GRID = (-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
-_SPANS = tuple((slack, j / 8) for j in range(3) for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0))
-_ENDS_SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
+_LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
+    tuple({"insert_threshold": value} for value in _GRID),
+    tuple({"substitute_threshold": value} for value in _GRID),
+    tuple(
+        {"span_slack": slack, "span_share": share}
+        for share in (0.0, 0.125, 0.25)
+        for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+    ),
+    tuple({"ends_share": share} for share in (0.0, 0.5, 1.0, 2.0, 4.0)),
+)
+"""What is tried of each setting, the others staying as they are."""
 _LEAST_UNTOUCHED = 97.5
 """Percent of complete held-out utterances: changing what is right is worse than missing an edit,
 and what models were not chosen on has shown less restraint, not more."""
@@ -106,11 +115,11 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
 def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
     """Try thresholds, one per operation, and how far from them a span may reach.
 
-    First equal thresholds, then one after the other in turn. The best exact match wins among those
+    First equal thresholds, then one setting after the other. The best exact match wins among those
     that leave enough complete utterances untouched; if none does, the one that leaves most of
-    them. Of those that are as good but for chance, the one with thresholds nearest to zero, where
-    the loss draws the line, and with the least slack; the learnt ends of spans count as they did
-    in the best.
+    them. Of those that are as good but for chance, the one in which the learnt ends of spans count
+    most, then the one with thresholds nearest to zero, where the loss draws the line, and with the
+    least slack.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
@@ -123,15 +132,18 @@ def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
     best = best_of(DecodingSettings(threshold, threshold) for threshold in _GRID)
     while True:
         before = best
-        best = best_of([attrs.evolve(best, insert_threshold=value) for value in _GRID])
-        best = best_of([attrs.evolve(best, substitute_threshold=value) for value in _GRID])
-        best = best_of([attrs.evolve(best, span_slack=k, span_share=j) for k, j in _SPANS])
-        best = best_of([attrs.evolve(best, ends_share=share) for share in _ENDS_SHARES])
+        for line in _LINES:
+            best = best_of(attrs.evolve(best, **change) for change in line)
         if best == before:
             break
-    plain = _plainest(tried.values(), tried[best]).decoding
-    best_of([attrs.evolve(plain, span_slack=k, span_share=j) for k, j in _SPANS])
-    return _plainest(tried.values(), tried[best])
+    plain = _plainest(tried.values(), tried[best])
+    while True:
+        before = plain.decoding
+        for line in _LINES:
+            best = best_of(attrs.evolve(plain.decoding, **change) for change in line)
+            plain = _plainest(tried.values(), tried[best])
+        if plain.decoding == before:
+            return plain
 
 
 def merit(selected: Selected) -> tuple[float, float]:
@@ -153,11 +165,14 @@ def _plainest(tried: Iterable[Selected], best: Selected) -> Selected:
     as_good = [
         one
         for one in tried
-        if one.decoding.ends_share == best.decoding.ends_share
-        and _short(one) >= _short(best)
-        and one.exact_match >= best.exact_match - _CHANCE
+        if _short(one) >= _short(best) and one.exact_match >= best.exact_match - _CHANCE
     ]
-    return min(as_good, key=lambda one: (_distance(one), one.decoding.span_slack, -one.exact_match))
+    return min(as_good, key=_plainness)
+
+
+def _plainness(one: Selected) -> tuple[float, ...]:
+    decoding = one.decoding
+    return -decoding.ends_share, _distance(one), decoding.span_slack, -one.exact_match
 
 
 def evaluate_thresholds(
