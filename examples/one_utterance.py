@@ -2,7 +2,7 @@
 
 $ python examples/one_utterance.py
 Does the RTX-4090 come with a warranty?
-  'the RTX-4090' was said in turn 1
+  'the RTX-4090' was said in turn 0
 """
 
 from __future__ import annotations
