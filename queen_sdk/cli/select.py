@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
 
 from queen_sdk.bundle import load_bundle
 from queen_sdk.cli.command import Command, add_path_option, corpus_path
@@ -11,6 +14,9 @@ from queen_sdk.cli.output import say
 from queen_sdk.cli.train import summary
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
+
+if TYPE_CHECKING:
+    from queen_sdk.training.settings import TrainSettings
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +34,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="held-out examples of one corpus, at most (default: as in training)",
     )
+    parser.add_argument(
+        "--least-untouched",
+        type=float,
+        metavar="PERCENT",
+        help="of the complete held-out utterances: a higher one edits less, and changes less that "
+        "was right (default: as in training)",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -42,18 +55,27 @@ def _run(arguments: argparse.Namespace) -> int:
     from queen_sdk.training.starting import held_out_before, held_out_of
 
     if (run / "settings.json").exists():
-        settings = TrainSettings.load(run / "settings.json")
+        settings = _changed(TrainSettings.load(run / "settings.json"), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_of(run))
-        selected = select_again(run, held_out, most_judged=arguments.most_judged)
+        selected = select_again(run, held_out, settings)
     else:
         bundle = load_bundle(arguments.chosen)
-        settings = settings_of(bundle)
+        settings = _changed(settings_of(bundle), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_before(arguments.chosen))
-        selected = select_for_bundle(bundle, held_out, most_judged=arguments.most_judged)
+        selected = select_for_bundle(bundle, held_out, settings)
     say(summary(run, selected))
     return 0
+
+
+def _changed(settings: TrainSettings, arguments: argparse.Namespace) -> TrainSettings:
+    """Return the settings of the training with those that the options change."""
+    given = {name: getattr(arguments, name) for name in ("most_judged", "least_untouched")}
+    try:
+        return attrs.evolve(settings, **{k: v for k, v in given.items() if v is not None})
+    except ValueError as error:  # attrs' own validators
+        raise InvalidArgumentError(f"--least-untouched: {error}") from error
 
 
 COMMAND = Command(

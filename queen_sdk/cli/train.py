@@ -24,6 +24,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "learning_rate": (float, "highest rate of the encoder"),
     "teacher_weight": (float, "of the distance to the scores of the --teacher"),
     "ends_weight": (float, "of finding where what is copied begins and ends"),
+    "frozen_layers": (int, "lowest layers of the encoder that keep their weights: quicker"),
     "dropout": (float, "share of the activations that is left out at each step"),
     "distractor_share": (float, "examples that get a few foreign turns put in front"),
     "seed": (int, "of everything random"),
@@ -35,6 +36,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "long_share": (float, "examples that get a long foreign conversation put in front"),
     "gold_share": (float, "examples whose coreference marks are the gold ones"),
     "extra_words": (int, "function words the model may add, mined where it has fewer"),
+    "least_untouched": (float, "percent of complete held-out utterances to leave alone"),
     "most_judged": (int, "held-out examples of one corpus to select on, at most"),
     "held_out": (float, "share of the dialogues carved off to select on"),
 }

@@ -134,15 +134,24 @@ def read_canard_untitled(path: CorpusPath, *, title_from_rewrites: bool = False)
         count = len(record.get(list, "turns"))
         turns = [[record.get(str, "turns", i, key) for key in keys] for i in range(count)]
         history: list[Turn] = []
-        if title_from_rewrites:
-            title = stand_in_title((question, rewrite) for question, rewrite, _ in turns)
-            answers = [answer for *_, answer in turns]
-            headings = stand_in_headings(title, answers, seed=turns[0][0])
-            history += (Turn(heading, role="assistant") for heading in headings)
         for i, (question, rewrite, answer) in enumerate(turns):
-            examples.append(record.example(history, question, rewrite, f".{i}"))
+            titles = _stand_ins(turns, i) if title_from_rewrites else []
+            examples.append(record.example(titles + history, question, rewrite, f".{i}"))
             history += (Turn(question), Turn(answer or "I don't know.", role="assistant"))
     return examples
+
+
+def _stand_ins(turns: Sequence[Sequence[str]], asked: int) -> list[Turn]:
+    """Return what stands for the titles of a dialogue when one of its turns is asked.
+
+    Its own reference is looked at only if no other says anything: a title does not know it.
+    """
+    pairs = [(question, rewrite) for question, rewrite, _ in turns]
+    others = [pair for k, pair in enumerate(pairs) if k != asked]
+    title = stand_in_title(others) or stand_in_title(pairs)
+    answers = [answer for *_, answer in turns]
+    headings = stand_in_headings(title, answers, seed=turns[0][0])
+    return [Turn(heading, role="assistant") for heading in headings]
 
 
 def read_qrecc(path: CorpusPath) -> list[Example]:

@@ -87,11 +87,12 @@ def stand_in_title(turns: Iterable[tuple[str, str]]) -> str:
 def stand_in_headings(title: str, answers: Sequence[str], seed: str) -> tuple[str, ...]:
     """Return a title as an encyclopedia may write it and, mostly, the heading of a section.
 
-    Nothing if there is no title.
+    Without a title, the name that answers have most often is one; nothing if they have none.
 
     Some titles get a word in brackets that says what they are. A heading is made up, with or
     without years, or it is a name out of an answer: what a model has to look past.
     """
+    title = title or _most_frequent(_names_in(answers))
     if not title:
         return ()
     chance = random.Random(seed)
@@ -102,9 +103,16 @@ def stand_in_headings(title: str, answers: Sequence[str], seed: str) -> tuple[st
     return (title, _heading(title, answers, chance))
 
 
+def _names_in(answers: Sequence[str]) -> list[str]:
+    return [name.strip() for answer in answers for name in _NAME.findall(answer)]
+
+
+def _most_frequent(names: Sequence[str]) -> str:
+    return Counter(names).most_common(1)[0][0] if names else ""
+
+
 def _heading(title: str, answers: Sequence[str], chance: random.Random) -> str:
-    names = [name.strip() for answer in answers for name in _NAME.findall(answer)]
-    names = [name for name in names if name not in title]
+    names = [name for name in _names_in(answers) if name not in title]
     heading = chance.choice(_HEADINGS)
     if names and chance.random() < 0.3:
         heading = chance.choice(names)

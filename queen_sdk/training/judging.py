@@ -65,13 +65,14 @@ def judge(
     score: Score,
     judged: Sequence[TrainingExample],
     builder: FeatureBuilder,
-    language: str,
+    settings: TrainSettings,
     *,
     batch_size: int = 32,
 ) -> Judgement:
     """Choose thresholds and fit the confidence."""
+    language = settings.language
     scored = score_examples(judged, score, builder, language, batch_size=batch_size)
-    selected = select_thresholds(scored, language)
+    selected = select_thresholds(scored, language, least_untouched=settings.least_untouched)
     return Judgement(selected, fit_confidence(scored, selected.decoding, language))
 
 
@@ -101,32 +102,30 @@ def load_selected(run: Path) -> Selected:
     return Selected(**{**fields, "decoding": DecodingSettings(**fields["decoding"])})
 
 
-def select_again(run: Path, held_out: Sequence[Example], *, most_judged: int | None) -> Selected:
+def select_again(run: Path, held_out: Sequence[Example], settings: TrainSettings) -> Selected:
     """Judge the best epoch of a finished run again, with the rules as they are now."""
-    settings = _judging_so_many(TrainSettings.load(run / "settings.json"), most_judged)
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
     score = torch_score(QueenScorer.from_pretrained(run / _BEST))
-    judgement = judge(score, judged, pipeline.builder, settings.language)
+    judgement = judge(score, judged, pipeline.builder, settings)
     epoch = json.loads((run / _BEST / _FILE).read_text(encoding="utf-8"))["epoch"]
     save_judgement(run, judgement, epoch)
     return judgement.selected
 
 
 def select_for_bundle(
-    bundle: Bundle, held_out: Sequence[Example], *, most_judged: int | None
+    bundle: Bundle, held_out: Sequence[Example], settings: TrainSettings
 ) -> Selected:
     """Judge a bundle by the graph that serves it, and write what it says into the manifest.
 
     What the manifest has of evaluations goes: it was measured with other thresholds.
     """
     manifest = bundle.manifest
-    settings = _judging_so_many(settings_of(bundle), most_judged)
     model = Model(bundle, precision=None, providers=["cpu"], threads=None, decoder=decode)
     judged = judged_examples(held_out, settings, model.pipeline)
     size = 1 if model.precision == "int8" else 32  # as the model serves it
     builder = model.pipeline.builder
-    judgement = judge(model.scorer.run, judged, builder, settings.language, batch_size=size)
+    judgement = judge(model.scorer.run, judged, builder, settings, batch_size=size)
     kept = {name: figures for name, figures in manifest.scores.items() if name != "evaluation"}
     manifest = attrs.evolve(
         manifest,
@@ -152,7 +151,3 @@ def settings_of(bundle: Bundle) -> TrainSettings:
         raise InvalidArgumentError(
             f"the manifest of {bundle.directory} does not say how it was trained ({error})"
         ) from error
-
-
-def _judging_so_many(settings: TrainSettings, most_judged: int | None) -> TrainSettings:
-    return settings if most_judged is None else attrs.evolve(settings, most_judged=most_judged)

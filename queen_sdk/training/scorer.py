@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertPreTrainedModel
 
+from queen_sdk.errors import InvalidArgumentError
+
 
 class QueenConfig(BertConfig):
     """A BERT configuration and the width of the projections."""
@@ -63,6 +65,22 @@ class QueenScorer(BertPreTrainedModel):
     def head_parameters(self) -> list[nn.Parameter]:
         """Return what sits on top of the encoder."""
         return [*self.projection.parameters(), *self.ends.parameters()]
+
+    def freeze(self, layers: int) -> None:
+        """Keep the weights of so many of the lowest layers, and of the embeddings below them.
+
+        Raises:
+            InvalidArgumentError: The encoder has fewer.
+        """
+        own = len(self.bert.encoder.layer)
+        if not 0 <= layers <= own:
+            raise InvalidArgumentError(
+                f"frozen_layers must be from 0 to {own}, the layers of the encoder, got {layers}"
+            )
+        if layers:
+            self.bert.embeddings.requires_grad_(False)
+        for layer in self.bert.encoder.layer[:layers]:
+            layer.requires_grad_(False)
 
     def _project(self, hidden: Tensor, index: Tensor) -> Tensor:
         """Gather the tokens at `index`, project and rotate them: batch × 4 × tokens × width."""

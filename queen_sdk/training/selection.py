@@ -32,9 +32,9 @@ _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
     tuple({"ends_share": share} for share in (0.0, 0.5, 1.0, 2.0, 4.0)),
 )
 """What is tried of each setting, the others staying as they are."""
-_LEAST_UNTOUCHED = 97.5
-"""Percent of complete held-out utterances: changing what is right is worse than missing an edit,
-and what models were not chosen on has shown less restraint, not more."""
+LEAST_UNTOUCHED = 97.5
+"""Percent of complete held-out utterances that is asked for unless told otherwise: changing what is
+right is worse than missing an edit, and what models were not chosen on has shown less restraint."""
 _CHANCE = 0.5
 """Points of exact match by which settings differ by chance."""
 
@@ -59,6 +59,8 @@ class Selected:
     """Percent of those that needed an edit, counted so too."""
     untouched: float
     """Percent of those that needed none, all corpora together."""
+    asked: float = LEAST_UNTOUCHED
+    """How much of that was asked for."""
 
 
 def score_features(
@@ -112,21 +114,24 @@ def is_right(scored: Scored, decoding: Decoding, language: str) -> bool:
     return metric_tokens(rewritten(scored, decoding), language) == scored.reference
 
 
-def select_thresholds(examples: Sequence[Scored], language: str) -> Selected:
+def select_thresholds(
+    examples: Sequence[Scored], language: str, *, least_untouched: float = LEAST_UNTOUCHED
+) -> Selected:
     """Try thresholds, one per operation, and how far from them a span may reach.
 
     First equal thresholds, then one setting after the other. The best exact match wins among those
-    that leave enough complete utterances untouched; if none does, the one that leaves most of
-    them. Of those that are as good but for chance, the one in which the learnt ends of spans count
-    most, then the one with thresholds nearest to zero, where the loss draws the line, and with the
-    least slack.
+    that leave `least_untouched` percent of the complete utterances as they are; if none does, the
+    one that leaves most of them. Of those that are as good but for chance, the one in which the
+    learnt ends of spans count most, then the one with thresholds nearest to zero, where the loss
+    draws the line, and with the least slack.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
     def best_of(choices: Iterable[DecodingSettings]) -> DecodingSettings:
         for choice in choices:
             if choice not in tried:
-                tried[choice] = evaluate_thresholds(examples, choice, language)
+                found = evaluate_thresholds(examples, choice, language)
+                tried[choice] = attrs.evolve(found, asked=least_untouched)
         return max(tried, key=lambda choice: (*merit(tried[choice]), -_distance(tried[choice])))
 
     best = best_of(DecodingSettings(threshold, threshold) for threshold in _GRID)
@@ -153,7 +158,7 @@ def merit(selected: Selected) -> tuple[float, float]:
 
 def _short(selected: Selected) -> float:
     # There may be no complete utterance at all: then the comparison with nan counts as enough.
-    return min(selected.untouched - _LEAST_UNTOUCHED, 0.0) if selected.untouched < 100 else 0.0
+    return min(selected.untouched - selected.asked, 0.0) if selected.untouched < 100 else 0.0
 
 
 def _distance(selected: Selected) -> float:

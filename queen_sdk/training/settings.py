@@ -48,6 +48,9 @@ class TrainSettings:
     """Of finding where what is copied begins and ends, beside the loss on the gold cells."""
     only_ends: bool = False
     """Learn nothing but that: quick, for a model of an older release."""
+    frozen_layers: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    """Lowest layers of the encoder that keep their weights, and its embeddings with them: a step of
+    a large encoder takes less time and memory."""
     epochs: int = attrs.field(default=6, validator=attrs.validators.ge(1))
     batch_size: int = attrs.field(default=32, validator=attrs.validators.ge(1))
     learning_rate: float = 1.5e-4
@@ -100,6 +103,10 @@ class TrainSettings:
     """Train only on examples whose reference the edits rebuild word for word."""
     most_judged: int = attrs.field(default=1_000, validator=attrs.validators.ge(1))
     """Held-out examples of one corpus that choose epoch and thresholds, at most."""
+    least_untouched: float = attrs.field(
+        default=97.5, validator=(attrs.validators.ge(0), attrs.validators.le(100))
+    )
+    """Percent of the complete held-out utterances that the chosen thresholds must leave alone."""
     mean_kept: float = attrs.field(
         default=0.998, validator=(attrs.validators.ge(0), attrs.validators.lt(1))
     )

@@ -156,6 +156,7 @@ class _Loop:
             batch_sampler=self._sampler,
             collate_fn=partial(collate, builder=pipeline.builder),
         )
+        model.freeze(settings.frozen_layers)
         if settings.only_ends:
             model.requires_grad_(False).ends.requires_grad_(True)
         optimizer = _optimizer(model, settings)
@@ -246,8 +247,8 @@ class _Loop:
 
     def _judge(self) -> Selected:
         model = self._mean.model
-        language = self._settings.language
-        judgement = judge(torch_score(model), self._judged, self._pipeline.builder, language)
+        builder = self._pipeline.builder
+        judgement = judge(torch_score(model), self._judged, builder, self._settings)
         selected = judgement.selected
         if merit(selected) > self._best:
             self._best = merit(selected)

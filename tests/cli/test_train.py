@@ -72,6 +72,7 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "mean_kept": 0.9,
         "opening": 12,
         "most_judged": 20,
+        "least_untouched": 98.0,
         "held_out": 0.5,
         "select_on": "train-split",
         "ablate": "no-query",
@@ -79,6 +80,7 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "teacher": "larger",
         "teacher_weight": 0.5,
         "ends_weight": 0.7,
+        "frozen_layers": 1,
         "dropout": 0.2,
         "distractor_share": 0.05,
     }

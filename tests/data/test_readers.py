@@ -196,6 +196,22 @@ def test_untitled_canard_can_put_the_most_inserted_text_first(untitled_file: Pat
     assert examples[3].history == ()
 
 
+def test_a_stand_in_title_does_not_look_at_the_reference_of_the_turn_that_is_asked(
+    tmp_path: Path,
+) -> None:
+    rewrites = ["Where was Anna born?", "Did Anna Lee paint?", "Did Anna Lee sing?"]
+    questions = ["Where was she born?", "Did she paint?", "Did she sing?"]
+    turns = [
+        {"question": question, "rewrite": rewrite, "answer": "No."}
+        for question, rewrite in zip(questions, rewrites, strict=True)
+    ]
+    file = write_jsonl(tmp_path / "train.jsonl", {"turns": turns})
+    examples = read_canard_untitled(file, title_from_rewrites=True)
+    titles = [example.history[0].text for example in examples]
+    assert titles[0].startswith("Anna Lee")
+    assert not titles[2].startswith("Anna Lee")  # both are inserted once, "Anna" first
+
+
 def test_qrecc_conversation_is_cut_into_turns(tmp_path: Path) -> None:
     talk = "Q: who sang it? A: Flo Rida: see A: and B.\nQ: when? A: ."
     record = {"conversation": talk, "question": "where?", "label": "where did he sing it?"}

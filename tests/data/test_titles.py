@@ -33,8 +33,13 @@ def test_what_is_not_capitalised_is_no_title() -> None:
     assert stand_in_title([("Who is it?", "Who is the man?")]) == ""
 
 
-def test_without_title_there_is_no_heading() -> None:
-    assert stand_in_headings("", ANSWERS, seed="a") == ()
+def test_without_title_the_name_that_answers_have_most_often_is_one() -> None:
+    answers = [*ANSWERS, "It was with Stone Gossard again."]
+    assert stand_in_headings("", answers, seed="a")[0] == "Stone Gossard"
+
+
+def test_without_any_name_there_is_no_heading() -> None:
+    assert stand_in_headings("", ["Nobody knows."], seed="a") == ()
 
 
 def test_headings_are_the_same_for_the_same_seed() -> None:

@@ -56,6 +56,18 @@ def test_a_finished_run_can_be_judged_again(
     assert load_selected(run) == before
     assert file.read_text(encoding="utf-8") == whole
     assert f"exact match {before.exact_match:.1f} %" in capsys.readouterr().out
+    assert main(["select", str(run), "--path", str(corpus), "--least-untouched", "99"]) == 0
+    assert load_selected(run).asked == 99
+
+
+def test_no_more_restraint_than_all_of_it_can_be_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    TrainSettings(data=("jsonl",), language="en", encoder="x").save(tmp_path / "settings.json")
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / "selected.json").touch()
+    assert main(["select", str(tmp_path), "--path", "x", "--least-untouched", "101"]) == 2
+    assert "must be <= 100: 101" in capsys.readouterr().err
 
 
 def test_a_bundle_is_judged_by_the_graph_that_it_serves(

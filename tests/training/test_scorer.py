@@ -3,6 +3,7 @@ import pytest
 pytestmark = pytest.mark.train
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
+from queen_sdk.errors import InvalidArgumentError  # noqa: E402
 from queen_sdk.training.scorer import QueenConfig, QueenScorer, rotation_tables  # noqa: E402
 
 
@@ -80,3 +81,21 @@ def test_a_rotation_makes_dot_products_depend_on_distance_only() -> None:
     near = turned(left, 3) @ turned(right, 10)
     far = turned(left, 23) @ turned(right, 30)
     assert near.item() == pytest.approx(far.item(), abs=1e-5)
+
+
+def test_frozen_layers_keep_their_weights_and_those_of_the_embeddings() -> None:
+    model = small_scorer()
+    model.freeze(1)
+    learning = {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad}
+    assert learning == {"projection", "ends"}
+
+
+def test_without_frozen_layers_everything_learns() -> None:
+    model = small_scorer()
+    model.freeze(0)
+    assert all(p.requires_grad for p in model.parameters())
+
+
+def test_more_layers_than_there_are_cannot_be_frozen() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"from 0 to 1, .* got 2"):
+        small_scorer().freeze(2)

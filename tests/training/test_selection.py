@@ -61,6 +61,14 @@ def test_a_few_odd_examples_do_not_move_the_threshold(odd: int, threshold: float
     assert found.decoding.substitute_threshold == threshold
 
 
+def test_more_restraint_can_be_asked_for() -> None:
+    usual = [scored(EXAMPLE, 0.8)] * 50 + [scored(COMPLETE, -1.0)] * 49 + [scored(COMPLETE, 1.3)]
+    relaxed = select_thresholds(usual, "en", least_untouched=97)
+    assert (relaxed.exact_match, relaxed.untouched, relaxed.asked) == (99, 98, 97)
+    strict = select_thresholds(usual, "en", least_untouched=99)
+    assert (strict.exact_match, strict.untouched, strict.asked) == (50, 100, 99)
+
+
 def test_a_span_may_reach_as_far_below_the_threshold_as_right_ones_do() -> None:
     whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
     right = scored(whole, 1.8)

@@ -132,13 +132,25 @@ def test_only_the_ends_may_learn(
         settings_for(encoder_dir), encoder=None, init=str(run), epochs=1, only_ends=True
     )
     train(settings, *split_examples(settings, corpus), tmp_path, progress=False)
-    before, after = (QueenScorer.from_pretrained(one / "best") for one in (run, tmp_path))
-    changed = {
-        name
-        for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True)
-        if not old.equal(new)
-    }
-    assert changed == {"ends.weight", "ends.bias"}
+    assert _changed(run, tmp_path) == {"ends.weight", "ends.bias"}
+
+
+def test_frozen_layers_do_not_learn(
+    run: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    layers = QueenScorer.from_pretrained(run / "best").config.num_hidden_layers
+    settings = attrs.evolve(
+        settings_for(encoder_dir), encoder=None, init=str(run), epochs=1, frozen_layers=layers
+    )
+    train(settings, *split_examples(settings, corpus), tmp_path, progress=False)
+    assert {name.split(".")[0] for name in _changed(run, tmp_path)} == {"projection", "ends"}
+
+
+def _changed(before: Path, after: Path) -> set[str]:
+    """Return the names of the weights that differ between two runs."""
+    old, new = (QueenScorer.from_pretrained(run / "best") for run in (before, after))
+    pairs = zip(old.named_parameters(), new.parameters(), strict=True)
+    return {name for (name, was), now in pairs if not was.equal(now)}
 
 
 def test_the_ablation_is_remembered_by_the_bundle(
