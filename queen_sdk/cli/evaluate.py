@@ -18,7 +18,7 @@ from queen_sdk.cli.command import (
 from queen_sdk.cli.output import say, say_json
 from queen_sdk.data.corpus import CorpusPath
 from queen_sdk.data.examples import Example
-from queen_sdk.data.readers import CORPORA, load
+from queen_sdk.data.readers import CORPORA, load, load_for_training
 from queen_sdk.data.splitting import carve
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
@@ -144,7 +144,7 @@ def _examples(
         raise InvalidArgumentError(
             f"--part {_HELD_OUT}: {bundle.manifest.name} did not hold out any of {arguments.data}"
         )
-    return carve(load(arguments.data, path, "train"), 0.0, 0, held_out)[1]
+    return carve(load_for_training(arguments.data, path), 0.0, 0, held_out)[1]
 
 
 COMMAND = Command(

@@ -55,6 +55,18 @@ def load(name: str, path: CorpusPath | None = None, part: Part = "all") -> list[
     return selected
 
 
+def load_for_training(name: str, path: CorpusPath | None = None) -> list[Example]:
+    """Read the training part of a corpus as models learn from it: CANARD with stand-in titles.
+
+    Raises:
+        InvalidArgumentError: as `load` does.
+        DataError: as `load` does.
+    """
+    if name == "canard-untitled" and path is not None:
+        return read_canard_untitled(path, title_from_rewrites=True)
+    return load(name, path, "train")
+
+
 def read_rewrite(path: CorpusPath) -> list[Example]:
     """Read REWRITE, Chinese chat: two turns before each utterance."""
     examples = []

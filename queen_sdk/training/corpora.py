@@ -8,7 +8,7 @@ from pathlib import Path
 
 from queen_sdk.data.corpus import Corpus, CorpusPath
 from queen_sdk.data.examples import Example
-from queen_sdk.data.readers import CORPORA, load, read_canard_untitled, read_task
+from queen_sdk.data.readers import CORPORA, load, load_for_training, read_task
 from queen_sdk.data.splitting import HeldOut, carve, corpus_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.training.settings import TrainSettings
@@ -25,10 +25,8 @@ def training_examples(names: Sequence[str], path: CorpusPath) -> list[Example]:
     for name in names:
         if name == "task":
             examples += CORPORA[name].select(_task_of_both_lengths(path), "train")
-        elif name == "canard-untitled":
-            examples += read_canard_untitled(path, title_from_rewrites=True)
         else:
-            examples += load(name, path, part="train")
+            examples += load_for_training(name, path)
     return examples
 
 

@@ -14,6 +14,7 @@ from queen_sdk.data.readers import (
     Part,
     complete_examples,
     load,
+    load_for_training,
     read_canard,
     read_canard_untitled,
     read_jsonl,
@@ -194,6 +195,19 @@ def test_untitled_canard_can_put_the_most_inserted_text_first(untitled_file: Pat
     headings = (bot("Mark Taylor (band)"), bot("Career"))  # drawn by the first question
     assert [example.history[:2] for example in examples[:3]] == [headings] * 3
     assert examples[3].history == ()
+
+
+def test_what_is_trained_on_has_stand_ins_for_titles(untitled_file: Path) -> None:
+    plain, trained = (
+        load("canard-untitled", untitled_file),
+        load_for_training("canard-untitled", untitled_file),
+    )
+    assert trained == read_canard_untitled(untitled_file, title_from_rewrites=True)
+    assert [example.id for example in trained] == [example.id for example in plain]
+
+
+def test_other_corpora_are_trained_on_as_they_stand() -> None:
+    assert load_for_training("followups-en") == load("followups-en", part="train")
 
 
 def test_a_stand_in_title_does_not_look_at_the_reference_of_the_turn_that_is_asked(
