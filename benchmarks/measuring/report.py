@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -97,7 +98,7 @@ def _command() -> str:
     """Return the command line, without this machine's folders."""
     script, *options = sys.argv
     shown = [Path(o).name if os.path.isabs(o) else o for o in options]
-    return " ".join(["python", f"benchmarks/{Path(script).name}", *shown])
+    return shlex.join(["python", f"benchmarks/{Path(script).name}", *shown])
 
 
 def _heading(about: dict[str, Any], *, quick: bool) -> str:

@@ -54,6 +54,15 @@ def test_the_command_shows_no_folder_of_the_machine(
     assert "`python benchmarks/latency.py --path corpora --repeat 3`" in text
 
 
+def test_the_command_can_be_pasted_into_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["ablations.py", "--only", "no query"])
+    publish(tmp_path)
+    text = (tmp_path / "mine.md").read_text(encoding="utf-8")
+    assert "`python benchmarks/ablations.py --only 'no query'`" in text
+
+
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
