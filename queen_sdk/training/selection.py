@@ -16,6 +16,7 @@ from queen_sdk.editing import apply_edits, realise
 from queen_sdk.evaluation.metric_tokens import metric_tokens
 from queen_sdk.features import EncodedBatch, FeatureBuilder, Features
 from queen_sdk.training.preparation import TrainingExample
+from queen_sdk.training.settings import LEAST_UNTOUCHED
 
 Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
@@ -32,9 +33,6 @@ _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
     tuple({"ends_share": share} for share in (0.0, 0.5, 1.0, 2.0, 4.0)),
 )
 """What is tried of each setting, the others staying as they are."""
-LEAST_UNTOUCHED = 97.5
-"""Percent of complete held-out utterances that is asked for unless told otherwise: changing what is
-right is worse than missing an edit, and what models were not chosen on has shown less restraint."""
 _CHANCE = 0.5
 """Points of exact match by which settings differ by chance."""
 

@@ -22,6 +22,10 @@ SelectOn = Literal["train-split", "eval"]
 Precision = Literal["float32", "bfloat16"]
 """bfloat16 is faster on processors that have it (AVX512-BF16, most GPUs)."""
 
+LEAST_UNTOUCHED = 97.5
+"""Percent of complete held-out utterances that is asked for unless told otherwise: changing what is
+right is worse than missing an edit, and what models were not chosen on has shown less restraint."""
+
 
 @attrs.frozen(kw_only=True)
 class TrainSettings:
@@ -104,7 +108,7 @@ class TrainSettings:
     most_judged: int = attrs.field(default=1_000, validator=attrs.validators.ge(1))
     """Held-out examples of one corpus that choose epoch and thresholds, at most."""
     least_untouched: float = attrs.field(
-        default=97.5, validator=(attrs.validators.ge(0), attrs.validators.le(100))
+        default=LEAST_UNTOUCHED, validator=(attrs.validators.ge(0), attrs.validators.le(100))
     )
     """Percent of the complete held-out utterances that the chosen thresholds must leave alone."""
     mean_kept: float = attrs.field(
