@@ -23,6 +23,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "batch_size": (int, "examples per step"),
     "learning_rate": (float, "highest rate of the encoder"),
     "teacher_weight": (float, "of the distance to the scores of the --teacher"),
+    "unlabelled_share": (float, "turns of histories that only the --teacher judges, per example"),
     "ends_weight": (float, "of finding where what is copied begins and ends"),
     "frozen_layers": (int, "lowest layers of the encoder that keep their weights: quicker"),
     "dropout": (float, "share of the activations that is left out at each step"),

@@ -15,6 +15,7 @@ from torch.utils.data import Dataset, Sampler
 
 from queen_sdk.features import EncodedBatch, FeatureBuilder, Features
 from queen_sdk.training.preparation import Cells, TrainingExample
+from queen_sdk.training.scorer import PLANES
 
 _POOL = 50
 """So many batches are sorted by length together: less padding, still mixed."""
@@ -30,7 +31,7 @@ class Batch:
     ends: Tensor
     """Where what is copied begins and ends, in the shape of `positive`."""
     lessons: Tensor | None = None
-    """What a teacher scores; nan where it has nothing to say."""
+    """What a teacher scores, all planes; nan where it has nothing to say."""
 
     def to(self, device: torch.device, non_blocking: bool = False) -> Batch:
         """Return the same on another device; accelerate asks for it."""
@@ -111,6 +112,8 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
     valid = np.zeros(shape, dtype=bool)
     ends = np.zeros(shape, dtype=bool)
     for k, (f, example) in enumerate(items):
+        if not example.labelled:
+            continue
         valid[k, 0, : len(f.history_index), : len(f.utterance_index) - 1] = True
         valid[k, 1, : len(f.history_index), : len(f.utterance_index)] = True
         _paint(valid[k], example.ignored, False)
@@ -121,7 +124,7 @@ def collate(items: Sequence[tuple[Features, TrainingExample]], builder: FeatureB
             ends[k, 0, cells.rows[0], columns] = ends[k, 1, cells.rows[1] - 1, columns] = True
     lessons = None
     if any(example.lesson is not None for _, example in items):
-        painted = np.full(shape, np.nan, dtype=np.float32)
+        painted = np.full((shape[0], PLANES, *shape[2:]), np.nan, dtype=np.float32)
         for k, (_, example) in enumerate(items):
             if example.lesson is not None:
                 _, rows, columns = example.lesson.shape

@@ -33,7 +33,7 @@ from queen_sdk.training.selection import (
     score_examples,
     select_thresholds,
 )
-from queen_sdk.training.settings import TrainSettings
+from queen_sdk.training.settings import Precision, TrainSettings
 from queen_sdk.training.vocabulary import load_vocabulary
 
 _BEST = "best"
@@ -76,18 +76,26 @@ def judge(
     return Judgement(selected, fit_confidence(scored, selected.decoding, language))
 
 
-def torch_score(model: torch.nn.Module) -> Callable[[EncodedBatch], Scores]:
+def torch_score(
+    model: torch.nn.Module, precision: Precision = "float32"
+) -> Callable[[EncodedBatch], Scores]:
     """Return a function that scores a batch with a torch model, in evaluation mode."""
 
     def score(batch: EncodedBatch) -> Scores:
         model.eval()
         device = next(model.parameters()).device
         inputs = {name: tensor.to(device) for name, tensor in as_tensors(batch).items()}
-        with torch.inference_mode():
+        with torch.inference_mode(), products_in(precision, device):
             scores: Scores = model(**inputs).float().cpu().numpy()
         return scores
 
     return score
+
+
+def products_in(precision: Precision, device: torch.device) -> torch.autocast:
+    """Return a context in which a network computes its products in a precision."""
+    half = precision == "bfloat16"
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=half)
 
 
 def save_judgement(run: Path, judgement: Judgement, epoch: int) -> None:

@@ -39,15 +39,30 @@ def _log_one_plus_sum(values: Tensor) -> Tensor:
 _TEMPERATURE = 2.0
 
 
-def lesson_loss(scores: Tensor, lessons: Tensor, valid: Tensor) -> Tensor:
+def lesson_loss(scores: Tensor, lessons: Tensor) -> Tensor:
     """Return how far scores are from a teacher's: the mean over examples and operations.
 
     Both are read as the log-odds, softened by a temperature, that a cell is marked; the distance is
     the Kullback-Leibler divergence, summed over the cells. Where lessons are nan there is none.
     """
-    known = valid & ~lessons.isnan()
+    known = ~lessons.isnan()
     wanted = torch.where(known, lessons, 0.0) / _TEMPERATURE
     given = torch.where(known, scores, 0.0) / _TEMPERATURE
     share = wanted.sigmoid()
     distance = share * (wanted - given) + softplus(given) - softplus(wanted)
     return distance.flatten(2).sum(-1).mean() * _TEMPERATURE**2
+
+
+def ends_lesson_loss(planes: Tensor, lessons: Tensor, places: Tensor) -> Tensor:
+    """Return how far the ends of what is copied are from a teacher's: the mean over the places.
+
+    Both are read as shares of the rows of a column; the distance is the Kullback-Leibler
+    divergence. `places`, batch × columns, are those where the teacher copies something.
+    """
+    known = ~lessons.isnan()
+    lowest = torch.finfo(planes.dtype).min
+    wanted = torch.where(known, lessons, lowest).log_softmax(dim=2)
+    given = torch.where(known, planes, lowest).log_softmax(dim=2)
+    distance = (wanted.exp() * torch.where(known, wanted - given, 0.0)).sum(dim=2)
+    counted = places[:, None] & known.any(dim=2)
+    return distance[counted].sum() / counted.sum().clamp(min=1)

@@ -47,8 +47,10 @@ class TrainingExample:
     """Cells that are neither right nor wrong: other places of a single copied character."""
     rebuildable: bool
     """Whether the edits make the reference word for word."""
+    labelled: bool = True
+    """Whether anybody said what is to be done; if not, only a lesson does."""
     lesson: npt.NDArray[np.float16] | None = attrs.field(default=None, eq=False)
-    """What a teacher scores; nan where it has nothing to say."""
+    """What a teacher scores, all planes; nan where it has nothing to say."""
 
 
 def build_pipeline(tokenizer: Path, settings: TrainSettings, vocabulary: Vocabulary) -> Pipeline:
@@ -92,6 +94,23 @@ def worth_training(
         if example.rebuildable or not settings.rebuildable
         for _ in range(_times(settings.repeats.get(corpus_of(example.example), 1.0), chance))
     ]
+
+
+def without_labels(
+    examples: Sequence[Example], settings: TrainSettings, pipeline: Pipeline
+) -> list[TrainingExample]:
+    """Give last turns of histories as utterances of the turns before them.
+
+    Nobody has said what is to be done with these; a teacher may know.
+    """
+    made = [
+        attrs.evolve(e, history=e.history[:-1], utterance=e.history[-1].text, reference=last)
+        for e in examples
+        if len(e.history) > 1 and (last := e.history[-1].text)
+    ]
+    random.Random(settings.seed).shuffle(made)
+    chosen = prepare(made[: round(len(examples) * settings.unlabelled_share)], pipeline)
+    return [attrs.evolve(one, labelled=False) for one in chosen]
 
 
 def _times(times: float, chance: random.Random) -> int:

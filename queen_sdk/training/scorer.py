@@ -8,6 +8,9 @@ from transformers import BertConfig, BertModel, BertPreTrainedModel
 
 from queen_sdk.errors import InvalidArgumentError
 
+PLANES = 4
+"""Of the scores: both operations, and where what is copied begins and ends."""
+
 
 class QueenConfig(BertConfig):
     """A BERT configuration and the width of the projections."""
@@ -49,10 +52,7 @@ class QueenScorer(BertPreTrainedModel):
         history_index: Tensor,
         utterance_index: Tensor,
     ) -> Tensor:
-        """Return scores: batch × 4 planes × history tokens × utterance tokens and END.
-
-        The planes are the two operations, begin and end.
-        """
+        """Return scores: batch × `PLANES` × history tokens × utterance tokens and END."""
         hidden = self.bert(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -87,7 +87,7 @@ class QueenScorer(BertPreTrainedModel):
         picked = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
         size = self.config.projection_size
         both = torch.cat((self.projection(picked), self.ends(picked)), dim=-1)
-        projected = both.reshape(picked.shape[0], -1, 4, size).transpose(1, 2)
+        projected = both.reshape(picked.shape[0], -1, PLANES, size).transpose(1, 2)
         cosines = nn.functional.embedding(index, self.cosines).unsqueeze(1)
         sines = nn.functional.embedding(index, self.sines).unsqueeze(1)
         even, odd = projected[..., : size // 2], projected[..., size // 2 :]

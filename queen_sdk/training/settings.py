@@ -48,6 +48,9 @@ class TrainSettings:
     """A run whose scores are soft targets beside the gold cells."""
     teacher_weight: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
     """Of the distance to the teacher's scores, beside the loss on the gold cells."""
+    unlabelled_share: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    """Turns of the histories that are given as utterances of which only the teacher knows what is
+    to be done, as a share of the examples."""
     ends_weight: float = attrs.field(default=0.5, validator=attrs.validators.ge(0))
     """Of finding where what is copied begins and ends, beside the loss on the gold cells."""
     only_ends: bool = False
@@ -125,6 +128,11 @@ class TrainSettings:
             )
         if self.mean_with is not None and self.init is None:
             raise InvalidArgumentError(f"mean_with={self.mean_with!r} needs init, the first run")
+        if self.unlabelled_share and self.teacher is None:
+            raise InvalidArgumentError(
+                f"unlabelled_share={self.unlabelled_share} needs a teacher, who knows what is to "
+                "be done with such utterances"
+            )
         for name, times in self.repeats.items():
             if name not in self.data or not 0 < times < math.inf:
                 raise InvalidArgumentError(

@@ -20,6 +20,7 @@ import attrs
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
+from torch import Tensor
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 from transformers import get_linear_schedule_with_warmup
@@ -35,15 +36,17 @@ from queen_sdk.training.judging import (
     judge,
     judged_examples,
     load_selected,
+    products_in,
     save_judgement,
     torch_score,
 )
-from queen_sdk.training.loss import circle_loss, ends_loss, lesson_loss
+from queen_sdk.training.loss import circle_loss, ends_lesson_loss, ends_loss, lesson_loss
 from queen_sdk.training.preparation import (
     TrainingExample,
     augment,
     build_pipeline,
     prepare,
+    without_labels,
     worth_training,
 )
 from queen_sdk.training.scorer import QueenScorer
@@ -84,7 +87,8 @@ def train(
             f"(max_length is {settings.max_length}) or allow examples that cannot be rebuilt"
         )
     if settings.teacher is not None:
-        examples = taught(examples, Path(settings.teacher), run, progress=progress)
+        examples += without_labels(training, settings, pipeline)
+        examples = taught(examples, settings, run, progress=progress)
     judged = judged_examples(held_out, settings, pipeline)
     loop = _Loop(settings, begun.model, pipeline, examples, judged, run, progress=progress)
     loop.go(checkpoint_seconds)
@@ -213,13 +217,8 @@ class _Loop:
         yield from bar
 
     def _update(self, batch: Batch) -> float:
-        half = torch.autocast(
-            self._accelerator.device.type,
-            dtype=torch.bfloat16,
-            enabled=self._settings.precision == "bfloat16",
-        )
         with self._accelerator.accumulate(self._model):
-            with half:
+            with products_in(self._settings.precision, self._accelerator.device):
                 planes = self._model(**batch.inputs).float()
             scores, ends = planes[:, :2], planes[:, 2:]
             loss = circle_loss(scores, batch.positive, batch.valid)
@@ -227,8 +226,7 @@ class _Loop:
                 rows = batch.valid.any(dim=1, keepdim=True).expand_as(ends)
                 loss = loss + self._settings.ends_weight * ends_loss(ends, batch.ends, rows)
             if batch.lessons is not None:
-                distance = lesson_loss(scores, batch.lessons, batch.valid)
-                loss = loss + self._settings.teacher_weight * distance
+                loss = loss + self._settings.teacher_weight * self._distance(planes, batch.lessons)
             self._accelerator.backward(loss)
             self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)
             self._optimizer.step()
@@ -236,6 +234,11 @@ class _Loop:
             self._optimizer.zero_grad()
         self._mean.add(self._accelerator.unwrap_model(self._model))
         return float(loss.detach())
+
+    def _distance(self, planes: Tensor, lessons: Tensor) -> Tensor:
+        copies = (lessons[:, :2] > 0).any(dim=2).any(dim=1)
+        ends = ends_lesson_loss(planes[:, 2:], lessons[:, 2:], copies)
+        return lesson_loss(planes[:, :2], lessons[:, :2]) + self._settings.ends_weight * ends
 
     def _finish_epoch(self, loss: float) -> None:
         self._epoch, self._step = self._epoch + 1, 0

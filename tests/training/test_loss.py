@@ -5,7 +5,14 @@ import pytest
 pytestmark = pytest.mark.train
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from queen_sdk.training.loss import circle_loss, ends_loss, lesson_loss  # noqa: E402
+from queen_sdk.training.loss import (  # noqa: E402
+    circle_loss,
+    ends_lesson_loss,
+    ends_loss,
+    lesson_loss,
+)
+
+NAN = float("nan")
 
 
 def as_masks(scores, positive, valid):
@@ -72,24 +79,45 @@ class TestEnds:
 class TestLessons:
     """How far a pupil is from its teacher."""
 
-    VALID = torch.tensor([[[[True, True, False]], [[True, True, True]]]])
-
     def test_a_pupil_that_scores_alike_is_not_far(self) -> None:
         scores = torch.tensor([[[[1.0, -2.0, 9.0]], [[0.5, 3.0, -1.0]]]])
         lessons = scores.clone()
-        lessons[0, 0, 0, 2] = -5.0  # outside the valid rectangle
-        assert lesson_loss(scores, lessons, self.VALID).item() == pytest.approx(0, abs=1e-6)
+        lessons[0, 0, 0, 2] = NAN  # END cannot be replaced
+        assert lesson_loss(scores, lessons).item() == pytest.approx(0, abs=1e-6)
 
     def test_it_is_the_divergence_of_softened_shares(self) -> None:
         scores = torch.zeros(1, 2, 1, 3)
-        lessons = torch.full_like(scores, float("nan"))
+        lessons = torch.full_like(scores, NAN)
         lessons[0, 1, 0, 0] = 2.0  # one cell of one of two operations
         share = 1 / (1 + math.exp(-1.0))
         divergence = share * math.log(share / 0.5) + (1 - share) * math.log((1 - share) / 0.5)
-        assert lesson_loss(scores, lessons, self.VALID).item() == pytest.approx(divergence * 4 / 2)
+        assert lesson_loss(scores, lessons).item() == pytest.approx(divergence * 4 / 2)
 
     def test_it_draws_the_pupil_to_the_teacher(self) -> None:
         scores = torch.zeros(1, 2, 1, 3, requires_grad=True)
-        lessons = torch.tensor([[[[3.0, -3.0, 3.0]], [[float("nan"), 1.0, 0.0]]]])
-        lesson_loss(scores, lessons, self.VALID).backward()
+        lessons = torch.tensor([[[[3.0, -3.0, NAN]], [[NAN, 1.0, 0.0]]]])
+        lesson_loss(scores, lessons).backward()
         assert torch.sign(-scores.grad).tolist() == [[[[1, -1, 0]], [[0, 1, 0]]]]
+
+
+class TestLessonsOfEnds:
+    """How far a pupil is from where its teacher begins and ends what is copied."""
+
+    def test_a_pupil_that_sees_them_alike_is_not_far(self) -> None:
+        lessons = torch.tensor([[[[1.0], [3.0]], [[0.0], [-2.0]]]])
+        loss = ends_lesson_loss(lessons + 5.0, lessons, torch.tensor([[True]]))
+        assert loss.item() == pytest.approx(0, abs=1e-6)
+
+    def test_it_is_the_divergence_of_the_shares_of_the_rows(self) -> None:
+        lessons = torch.log(torch.tensor([[[[3.0], [1.0], [NAN]], [[1.0], [1.0], [NAN]]]]))
+        loss = ends_lesson_loss(torch.zeros_like(lessons), lessons, torch.tensor([[True]]))
+        divergence = 0.75 * math.log(0.75 / 0.5) + 0.25 * math.log(0.25 / 0.5)
+        assert loss.item() == pytest.approx(divergence / 2)  # begin is off, end is not
+
+    def test_places_where_nothing_is_copied_and_unknown_ones_count_nothing(self) -> None:
+        planes = torch.zeros(1, 2, 2, 2, requires_grad=True)
+        lessons = torch.tensor([[[[4.0, NAN], [0.0, NAN]]] * 2])
+        loss = ends_lesson_loss(planes, lessons, torch.tensor([[False, True]]))
+        loss.backward()
+        assert loss.item() == 0.0
+        assert torch.equal(planes.grad, torch.zeros_like(planes))

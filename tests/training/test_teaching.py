@@ -16,7 +16,11 @@ from queen_sdk.training.batches import collate  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.judging import torch_score  # noqa: E402
 from queen_sdk.training.loss import lesson_loss  # noqa: E402
-from queen_sdk.training.preparation import build_pipeline, prepare  # noqa: E402
+from queen_sdk.training.preparation import (  # noqa: E402
+    build_pipeline,
+    prepare,
+    without_labels,
+)
 from queen_sdk.training.scorer import QueenScorer  # noqa: E402
 from queen_sdk.training.selection import score_features  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
@@ -54,14 +58,16 @@ def test_its_scores_stand_where_the_pupil_has_the_same_words(
     wanted = score_features(
         [one.features for one in prepare(examples, teachers)], score, teachers.builder
     )
-    found = taught(prepare(examples, pupils), teacher, tmp_path, progress=False)
+    asking = attrs.evolve(settings, teacher=str(teacher))
+    found = taught(prepare(examples, pupils), asking, tmp_path, progress=False)
     words = len(known.extra_words.before)
     for example, scores in zip(found, wanted, strict=True):
         lesson = example.lesson
         assert lesson is not None
         assert np.isnan(lesson[:, 0]).all()  # "about", which the teacher does not know
         assert np.isnan(lesson[:, -1]).all()
-        said = scores[:2, words : words + lesson.shape[1] - 2]
+        said = scores[:, words : words + lesson.shape[1] - 2].copy()
+        said[0, :, -1] = np.nan  # END cannot be replaced
         np.testing.assert_allclose(lesson[:, 1:-1], said, rtol=1e-2, atol=1e-2)
 
 
@@ -79,27 +85,68 @@ def test_a_taught_pupil_comes_nearer_to_its_teacher(
         training, held_out = split_examples(settings, corpus)
         train(settings, training, held_out, run, progress=False)
         pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
-        examples = taught(prepare(held_out, pipeline), teacher, run / "best", progress=False)
+        examples = taught(prepare(held_out, pipeline), settings, run / "best", progress=False)
         model = QueenScorer.from_pretrained(run / "best").eval()
         batch = collate([(e.features, e) for e in examples], pipeline.builder)
         with torch.inference_mode():
             scores = model(**batch.inputs)[:, :2]
-        distances.append(float(lesson_loss(scores, batch.lessons, batch.valid)))
+        distances.append(float(lesson_loss(scores, batch.lessons[:, :2])))
     assert distances[1] < distances[0] / 2
 
 
 def test_lessons_are_kept_with_the_run_and_must_fit(
     teacher: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    settings = settings_for(encoder_dir)
+    settings = settings_for(encoder_dir, teacher=str(teacher))
     pipeline = build_pipeline(teacher / "tokenizer.json", settings, load_vocabulary(teacher))
     examples = prepare(split_examples(settings, corpus)[1], pipeline)
-    first = taught(examples, teacher, tmp_path, progress=False)
-    again = taught(examples, Path("gone"), tmp_path, progress=False)
+    first = taught(examples, settings, tmp_path, progress=False)
+    again = taught(examples, attrs.evolve(settings, teacher="gone"), tmp_path, progress=False)
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.lesson, other.lesson)
     with pytest.raises(InvalidArgumentError, match="other examples"):
-        taught(examples[:3], teacher, tmp_path, progress=False)
+        taught(examples[:3], settings, tmp_path, progress=False)
+
+
+def test_a_teacher_speaks_only_of_corpora_it_knows(
+    teacher: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    settings = settings_for(encoder_dir, teacher=str(teacher))
+    pipeline = build_pipeline(teacher / "tokenizer.json", settings, load_vocabulary(teacher))
+    known, other, unlabelled = prepare(split_examples(settings, corpus)[1][:3], pipeline)
+    foreign = attrs.evolve(other, example=attrs.evolve(other.example, id="task:1.1"))
+    nobodys = attrs.evolve(
+        unlabelled, example=attrs.evolve(unlabelled.example, id="task:2.1"), labelled=False
+    )
+    found = taught([foreign, known, nobodys], settings, tmp_path, progress=False)
+    assert [(one.example.id, one.lesson is None) for one in found] == [
+        (known.example.id, False),
+        ("task:1.1", True),
+    ]
+
+
+def test_turns_of_histories_are_learnt_from_the_teacher_alone(
+    teacher: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    settings = settings_for(encoder_dir, teacher=str(teacher), unlabelled_share=0.5)
+    pipeline = build_pipeline(teacher / "tokenizer.json", settings, load_vocabulary(teacher))
+    training, _ = split_examples(settings, corpus)
+    made = without_labels(training, settings, pipeline)
+    assert 0 < len(made) <= round(len(training) / 2)
+    said = {(e.history[:-1], e.history[-1].text) for e in training}
+    assert all((one.example.history, one.example.utterance) in said for one in made)
+    batch = collate(
+        [(e.features, e) for e in taught(made, settings, tmp_path, progress=False)],
+        pipeline.builder,
+    )
+    assert not batch.valid.any()
+    assert not batch.positive.any()
+    assert torch.isfinite(batch.lessons).any()
+
+
+def test_turns_without_labels_need_a_teacher(encoder_dir: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="needs a teacher"):
+        settings_for(encoder_dir, unlabelled_share=0.5)
 
 
 def test_a_teacher_must_have_been_trained(encoder_dir: Path, corpus: Path, tmp_path: Path) -> None:
