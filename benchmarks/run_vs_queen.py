@@ -5,7 +5,8 @@
                                       [--encoders FOLDER] [--path CORPORA]
 
 Batches of 16 in the order of the corpus, evaluation mode, float32, the same threads for all.
-Queries and arrays are made before. Every batch goes through all rows in turn, again and again.
+Queries and arrays are made before. All batches go through one row, then through the next, again and
+again, every other time from the last row to the first.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def contenders(
 
 
 def measure(rows: dict[Key, Contender], repetitions: int, device: str) -> dict[Key, Row]:
-    """Time all rows in turn."""
+    """Time the rows one after the other, again and again."""
     synchronise = torch.cuda.synchronize if device == "cuda" else lambda: None
     count = min(len(contender.batches) for contender in rows.values()) - 1
     steps = {key: (lambda k, c=c: c.step(c.batches[k])) for key, c in rows.items()}

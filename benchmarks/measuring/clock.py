@@ -11,6 +11,9 @@ import numpy as np
 
 T = TypeVar("T")
 
+_PAUSE = 0.05
+"""Seconds in which worker threads that wait for more give up and sleep."""
+
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
     """Return median, 95th and 99th percentile."""
@@ -26,28 +29,40 @@ def interleaved(
     warm_up: Sequence[T] | None = None,
     synchronise: Callable[[], object] = lambda: None,
 ) -> dict[str, list[float]]:
-    """Give every input to every row in turn; return the seconds of each row by repetition.
+    """Give all inputs to one row, then to the next; return the seconds of each row by repetition.
 
-    A B A B …, so that a busy moment of the machine meets all rows. The inputs of `warm_up` (None:
-    the first one) go through every row before anything is timed. `synchronise` waits for the
-    device.
+    A A B B, B B A A, A A B B …: a row works as it would alone, with its own weights in the caches,
+    and drift of the machine meets all rows. Each turn of a row begins with a pause, in which the
+    threads of the row before fall asleep, and with the first input, untimed. The inputs of
+    `warm_up` (None: the first one) go through every row before anything is timed. `synchronise`
+    waits for the device.
     """
     for row in rows.values():
         for one in inputs[:1] if warm_up is None else warm_up:
             row(one)
     synchronise()
     spent: dict[str, list[float]] = {name: [] for name in rows}
-    for _ in range(repetitions):
-        seconds = dict.fromkeys(rows, 0.0)
-        for one in inputs:
-            for name, row in rows.items():
-                started = time.perf_counter()
-                row(one)
-                synchronise()
-                seconds[name] += time.perf_counter() - started
-        for name, total in seconds.items():
-            spent[name].append(total)
+    for repetition in range(repetitions):
+        for name in list(rows)[:: -1 if repetition % 2 else 1]:
+            time.sleep(_PAUSE)
+            spent[name].append(_turn(rows[name], inputs, synchronise))
     return spent
+
+
+def _turn(
+    row: Callable[[T], object], inputs: Sequence[T], synchronise: Callable[[], object]
+) -> float:
+    """Return the seconds that a row takes for all inputs, after the first one untimed."""
+    for one in inputs[:1]:
+        row(one)
+    synchronise()
+    seconds = 0.0
+    for one in inputs:
+        started = time.perf_counter()
+        row(one)
+        synchronise()
+        seconds += time.perf_counter() - started
+    return seconds
 
 
 def faster(row: Sequence[float], than: Sequence[float]) -> float:

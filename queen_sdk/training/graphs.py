@@ -19,6 +19,7 @@ from optimum.exporters.onnx import export
 from optimum.exporters.onnx.model_configs import BertOnnxConfig
 
 from queen_sdk.features import EncodedBatch
+from queen_sdk.training.needed_rows import keep_needed_rows
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.smoothing import smooth
 
@@ -70,7 +71,9 @@ def export_float32(model: QueenScorer, path: Path) -> None:
         plain = Path(scratch) / "plain.onnx"
         config = _ScorerOnnxConfig(model.config, task="feature-extraction")
         export(model.eval(), config, plain, opset=_OPSET)
-        save_graph(_fused(plain, model, embeddings=True).model, path)
+        graph = _fused(plain, model, embeddings=True).model
+        keep_needed_rows(graph)
+        save_graph(graph, path)
 
 
 def export_float16(model: QueenScorer, float32: Path, path: Path) -> None:
@@ -94,6 +97,7 @@ def export_int8(
         config = _ScorerOnnxConfig(model.config, task="feature-extraction")
         export(model.eval(), config, plain, opset=_OPSET)
         graph = _fused(plain, model, embeddings=False).model
+        keep_needed_rows(graph)
         smooth(graph, calibration)
         split_norms(graph)
         _shrink_embeddings(graph)

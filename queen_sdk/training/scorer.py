@@ -56,8 +56,9 @@ class QueenScorer(BertPreTrainedModel):
         hidden = self.bert(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
-        queries = self._project(hidden, history_index)
-        keys = self._project(hidden, utterance_index)
+        rows = self._project(hidden, torch.cat((history_index, utterance_index), dim=1))
+        history = history_index.shape[1]
+        queries, keys = rows[:, :, :history], rows[:, :, history:]
         scale = float(self.config.projection_size) ** -0.5
         scores: Tensor = queries @ keys.transpose(-1, -2) * scale
         return scores

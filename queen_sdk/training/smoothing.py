@@ -31,7 +31,8 @@ _SMALLEST = 1e-5
 def smooth(graph: onnx.ModelProto, batches: Sequence[EncodedBatch]) -> None:
     """Balance the products with a constant matrix; `batches` show typical activations.
 
-    A matrix that several activations are multiplied with (the projection) is left as it is.
+    A matrix that several activations are multiplied with is left as it is. Behind an attention the
+    values are divided, which costs nothing; elsewhere a division is put before the product.
     """
     if not batches:
         return
@@ -46,22 +47,53 @@ def smooth(graph: onnx.ModelProto, batches: Sequence[EncodedBatch]) -> None:
     uses = Counter(node.input[1] for node in products)
     products = [node for node in products if uses[node.input[1]] == 1]
     largest = _largest_activations(graph, sorted({n.input[0] for n in products}), batches)
-    for activation, channels in largest.items():
-        readers = [node for node in products if node.input[0] == activation]
-        matrices = [weights[node.input[1]] for node in readers]
-        factors = _factors(channels, [numpy_helper.to_array(m) for m in matrices])
-        for matrix in matrices:
-            scaled = numpy_helper.to_array(matrix) * factors[:, None]
-            matrix.CopyFrom(numpy_helper.from_array(scaled.astype(np.float32), matrix.name))
-        _divide(graph, activation, factors, readers)
+    readers = {name: [n for n in products if n.input[0] == name] for name in largest}
+    matrices = {name: [weights[n.input[1]] for n in nodes] for name, nodes in readers.items()}
+    factors = {
+        name: _factors(channels, [numpy_helper.to_array(m) for m in matrices[name]])
+        for name, channels in largest.items()
+    }
+    for name, own in factors.items():
+        for matrix in matrices[name]:
+            _replace(matrix, numpy_helper.to_array(matrix) * own[:, None])
+        attention = _attention_behind(graph, name)
+        if attention is None:
+            _divide(graph, name, own, readers[name])
+        else:
+            _divide_values([weights[tensor] for tensor in attention.input[1:3]], own)
 
 
 def _factors(channels: Channels, matrices: Sequence[Channels]) -> Channels:
+    """Return a factor for each channel, around one: weights that are thawed keep their size."""
     rows = np.max([np.abs(matrix).max(axis=1) for matrix in matrices], axis=0)
     balanced = np.maximum(channels, _SMALLEST) ** _STRENGTH
     balanced /= np.maximum(rows, _SMALLEST) ** (1 - _STRENGTH)
-    factors: Channels = np.maximum(balanced, _SMALLEST).astype(np.float32)
+    balanced = np.maximum(balanced, _SMALLEST)
+    factors: Channels = (balanced / np.exp(np.log(balanced).mean())).astype(np.float32)
     return factors
+
+
+def _replace(tensor: onnx.TensorProto, values: Channels) -> None:
+    tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float32), tensor.name))
+
+
+def _attention_behind(graph: onnx.ModelProto, activation: str) -> onnx.NodeProto | None:
+    """Return the attention whose values make up this activation and nothing else."""
+    nodes = graph.graph.node
+    if sum(activation in node.input for node in nodes) != 1:
+        return None
+    makers = [node for node in nodes if activation in node.output]
+    if makers and makers[0].op_type == "GatherND":
+        return _attention_behind(graph, makers[0].input[0])
+    return makers[0] if makers and makers[0].op_type == "Attention" else None
+
+
+def _divide_values(tensors: Sequence[onnx.TensorProto], factors: Channels) -> None:
+    """Divide the last third of an attention's weights and of its bias."""
+    for tensor in tensors:
+        whole = numpy_helper.to_array(tensor).copy()
+        whole[..., -len(factors) :] /= factors
+        _replace(tensor, whole)
 
 
 def _divide(

@@ -27,7 +27,8 @@ def thaw(path: Path) -> QueenScorer:
     """Return the scorer that was exported to `path`, in whatever precision.
 
     Eight-bit weights come back as what they stand for; outliers that were moved into them are
-    moved back.
+    moved back, save those that were moved from the values of an attention to the matrix behind it,
+    which computes the same.
 
     Raises:
         InvalidArgumentError: The graph is not one that `queen export` makes.
@@ -124,4 +125,5 @@ def _matrix(stored: dict[str, npt.NDArray[np.generic]], name: str) -> Array:
 def _module(node: onnx.NodeProto) -> str:
     """Return the module whose product this is; outputs are called by the path to it."""
     path = node.output[0].partition("/MatMul")[0].strip("/")
+    # Older graphs project history and utterance apart.
     return re.sub(r"^(projection|ends)_1$", r"\1", path.replace("/", "."))

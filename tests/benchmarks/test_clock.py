@@ -4,12 +4,19 @@ import pytest
 from measuring.clock import faster, interleaved, percentiles
 
 
-def test_every_input_goes_through_all_rows_in_turn() -> None:
+def test_a_row_gets_all_inputs_before_the_next_and_every_other_time_they_go_backwards() -> None:
     seen: list[tuple[str, int]] = []
     rows = {name: (lambda one, name=name: seen.append((name, one))) for name in "AB"}
-    spent = interleaved(rows, [1, 2], repetitions=2, warm_up=[])
-    assert seen == [("A", 1), ("B", 1), ("A", 2), ("B", 2)] * 2
-    assert [len(seconds) for seconds in spent.values()] == [2, 2]
+    spent = interleaved(rows, [1, 2], repetitions=3, warm_up=[])
+    turns = {name: [(name, 1), (name, 1), (name, 2)] for name in "AB"}  # the first one untimed
+    assert seen == [step for name in "ABBAAB" for step in turns[name]]
+    assert [len(seconds) for seconds in spent.values()] == [3, 3]
+
+
+def test_what_is_untimed_at_the_start_of_a_turn_is_not_counted() -> None:
+    naps = iter([0.5, 0.0])
+    spent = interleaved({"A": lambda _: time.sleep(next(naps))}, [0], repetitions=1, warm_up=[])
+    assert spent["A"][0] < 0.5
 
 
 def test_the_warm_up_is_not_counted() -> None:
