@@ -1,10 +1,12 @@
-"""`queen eval`: a bundle on a corpus, beside baselines and published figures."""
+"""`queen eval`: a bundle on corpora, beside baselines and published figures."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from queen_sdk.bundle import Bundle, load_bundle, record_scores
 from queen_sdk.cli.command import (
@@ -25,13 +27,23 @@ from queen_sdk.options import at_least_one
 from queen_sdk.rewriter import Rewriter
 from queen_sdk.wire import json_text
 
+if TYPE_CHECKING:
+    from queen_sdk.evaluation.report import Report
+    from queen_sdk.evaluation.together import Together
+
 _STANDARD = "-"
 _HELD_OUT = "held-out"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_bundle_option(parser)
-    parser.add_argument("--data", choices=tuple(CORPORA), required=True, help="the corpus")
+    parser.add_argument(
+        "--data",
+        choices=tuple(CORPORA),
+        required=True,
+        action="append",
+        help="the corpus; several, of one language, for an overview of all of them too",
+    )
     add_path_option(parser)
     parser.add_argument(
         "--part",
@@ -41,7 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "training part that the bundle was not trained on (default: eval)",
     )
     parser.add_argument("--language", choices=("zh", "en"), help="only for corpora of your own")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples of each")
     add_threshold_option(parser)
     parser.add_argument(
         "--parser",
@@ -76,14 +88,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from queen_sdk.evaluation.calibration import draw_reliability
     from queen_sdk.evaluation.metric_tokens import metric_tokens
     from queen_sdk.evaluation.other_parser import with_parser
-    from queen_sdk.evaluation.report import evaluate
-    from queen_sdk.evaluation.tables import markdown
+    from queen_sdk.evaluation.together import Together
 
-    path = corpus_path(arguments, [arguments.data])
-    language = language_of([arguments.data], arguments.language)
+    corpora = list(dict.fromkeys(arguments.data))
+    path = corpus_path(arguments, corpora)
+    language = language_of(corpora, arguments.language)
     limit = None if arguments.limit is None else at_least_one("--limit", arguments.limit)
     for option in ("json", "reliability", "wrong", "bits"):
         file = getattr(arguments, option)
@@ -104,52 +115,84 @@ def _run(arguments: argparse.Namespace) -> int:
             bundle = stack.enter_context(with_parser(bundle or language, arguments.parser))
         rewriter = stack.enter_context(Rewriter(bundle))
         served = load_bundle(arguments.bundle or language)
-        examples = _examples(arguments, path, served)[:limit]
-        report = evaluate(
-            rewriter,
-            examples,
-            language=language,
-            corpus=arguments.data,
-            threshold=arguments.threshold,
-            references=not arguments.no_untouched,
-            progress=True,
-        )
+        examples = {name: _examples(name, arguments, path, served)[:limit] for name in corpora}
+        reports = [_report(rewriter, name, examples[name], language, arguments) for name in corpora]
     if arguments.record:
-        record_scores(load_bundle(arguments.bundle), arguments.data, report.summary())
-    if arguments.reliability and report.calibration is not None:
-        draw_reliability(report.calibration, report.bundle.system, Path(arguments.reliability))
-    if arguments.wrong:
-        lines = (json_text(one.to_dict()) + "\n" for one in report.wrong)
-        Path(arguments.wrong).write_text("".join(lines), encoding="utf-8")
-    if arguments.bits:
-        wrong = {one.example.id for one in report.wrong}
-        bits = (f"{int(example.id not in wrong)}\n" for example in examples)
-        Path(arguments.bits).write_text("".join(bits), encoding="utf-8")
+        for report in reports:
+            record_scores(load_bundle(arguments.bundle), report.corpus, report.summary())
+    together = Together(reports)
+    _write(arguments, together, examples)
+    figures = together.to_dict() if len(reports) > 1 else reports[0].to_dict()
     if arguments.json == _STANDARD:
-        say_json(report.to_dict())
+        say_json(figures)
         return 0
-    say(markdown(report))
+    if len(reports) > 1:
+        say(together.markdown())
     if arguments.json:
-        Path(arguments.json).write_text(json_text(report.to_dict(), indent=2) + "\n", "utf-8")
+        Path(arguments.json).write_text(json_text(figures, indent=2) + "\n", "utf-8")
     return 0
 
 
+def _report(
+    rewriter: Rewriter,
+    corpus: str,
+    examples: Sequence[Example],
+    language: str,
+    arguments: argparse.Namespace,
+) -> Report:
+    """Evaluate on one corpus and say at once what was found."""
+    from queen_sdk.evaluation.report import evaluate
+    from queen_sdk.evaluation.tables import markdown
+
+    report = evaluate(
+        rewriter,
+        examples,
+        language=language,
+        corpus=corpus,
+        threshold=arguments.threshold,
+        references=not arguments.no_untouched,
+        progress=True,
+    )
+    if arguments.json != _STANDARD:
+        say(f"{markdown(report)}\n")
+    return report
+
+
+def _write(
+    arguments: argparse.Namespace, together: Together, examples: Mapping[str, Sequence[Example]]
+) -> None:
+    """Write the picture and the files with a line for each result."""
+    from queen_sdk.evaluation.calibration import draw_reliability
+
+    reports, calibration = together.reports, together.calibration
+    if arguments.reliability and calibration is not None:
+        draw_reliability(calibration, reports[0].bundle.system, Path(arguments.reliability))
+    if arguments.wrong:
+        lines = (json_text(one.to_dict()) + "\n" for report in reports for one in report.wrong)
+        Path(arguments.wrong).write_text("".join(lines), encoding="utf-8")
+    if arguments.bits:
+        wrong = {one.example.id for report in reports for one in report.wrong}
+        every = (example for report in reports for example in examples[report.corpus])
+        bits = (f"{int(example.id not in wrong)}\n" for example in every)
+        Path(arguments.bits).write_text("".join(bits), encoding="utf-8")
+
+
 def _examples(
-    arguments: argparse.Namespace, path: CorpusPath | None, bundle: Bundle
+    corpus: str, arguments: argparse.Namespace, path: CorpusPath | None, bundle: Bundle
 ) -> list[Example]:
     if arguments.part != _HELD_OUT:
-        return load(arguments.data, path, arguments.part)
+        return load(corpus, path, arguments.part)
     held_out = bundle.manifest.training.get("held_out", {})
-    if arguments.data not in held_out:
+    if corpus not in held_out:
         raise InvalidArgumentError(
-            f"--part {_HELD_OUT}: {bundle.manifest.name} did not hold out any of {arguments.data}"
+            f"--part {_HELD_OUT}: {bundle.manifest.name} did not hold out any of {corpus}"
         )
-    return carve(load_for_training(arguments.data, path), 0.0, 0, held_out)[1]
+    return carve(load_for_training(corpus, path), 0.0, 0, held_out)[1]
 
 
 COMMAND = Command(
     "eval",
-    help="score a bundle on a corpus, beside baselines and published figures",
+    help="score a bundle on corpora, beside baselines and published figures",
     configure=_configure,
     run=_run,
 )

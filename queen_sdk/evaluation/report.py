@@ -121,10 +121,15 @@ class Report:
     """Of single calls."""
     skip_reasons: Mapping[str, int]
     """How often nothing was edited, by reason."""
-    calibration: Calibration | None
-    """Whether confidences mean what they say; None if the model was never asked."""
+    judged: tuple[Judged, ...]
+    """What the model claimed where it was asked, and whether that was right."""
     wrong: tuple[Wrong, ...]
     """The results that are not the reference, in order."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Whether confidences mean what they say; None if the model was never asked."""
+        return calibrate(self.judged)
 
     @property
     def causes(self) -> Mapping[Cause, int]:
@@ -139,7 +144,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it; scores are percentages."""
-        references = self.untouched_references
+        references, calibration = self.untouched_references, self.calibration
         return {
             "bundle": self.bundle.system,
             "corpus": self.corpus,
@@ -155,7 +160,7 @@ class Report:
             "latency_ms": attrs.asdict(self.latency),
             "skip_reasons": dict(self.skip_reasons),
             "causes": dict(self.causes),
-            "calibration": self.calibration and self.calibration.to_dict(),
+            "calibration": calibration and calibration.to_dict(),
             "rows": [
                 *(_measured_row(row) for row in (self.bundle, *self.baselines)),
                 *(_published_row(row) for row in self.published),
@@ -164,7 +169,7 @@ class Report:
 
     def summary(self) -> dict[str, Any]:
         """Return the figures that a manifest keeps: none that depends on the machine."""
-        references = self.untouched_references
+        references, calibration = self.untouched_references, self.calibration
         figures = {
             "exact_match": self.scores.exact_match,
             "incomplete_exact_match": self.bundle.incomplete.percent,
@@ -172,11 +177,11 @@ class Report:
             "rouge_l": self.scores.rouge_l,
             "untouched_complete": self.untouched_complete.percent,
             "untouched_references": references.percent if references else None,
-            "calibration_error": self.calibration.ece if self.calibration else None,
+            "calibration_error": calibration.ece if calibration else None,
         }
         summary = {"examples": self.examples, **_rounded(figures)}
-        if self.calibration is not None:
-            minima = (attrs.asdict(at) for at in self.calibration.minima)
+        if calibration is not None:
+            minima = (attrs.asdict(at) for at in calibration.minima)
             summary["at_min_confidence"] = {f"{at.pop('minimum'):g}": _rounded(at) for at in minima}
         return summary
 
@@ -237,7 +242,7 @@ def evaluate(
         untouched_references=_untouched_references(examples, run) if references else None,
         latency=run.time(examples, results),
         skip_reasons=Counter(r.skip_reason for r in results if r.skip_reason is not None),
-        calibration=calibrate(columns.judge(results)),
+        judged=columns.judge(results),
         wrong=columns.wrong(examples, results),
     )
 
@@ -265,9 +270,9 @@ class _Columns:
             language,
         )
 
-    def judge(self, results: Sequence[RewriteResult]) -> list[Judged]:
+    def judge(self, results: Sequence[RewriteResult]) -> tuple[Judged, ...]:
         """Return the results that the model was asked for, with whether they are right."""
-        return [
+        return tuple(
             Judged(
                 result.confidence,
                 metric_tokens(result.text, self.language) == reference,
@@ -277,7 +282,7 @@ class _Columns:
                 results, self.utterances, self.references, strict=True
             )
             if result.confidence is not None
-        ]
+        )
 
     def wrong(
         self, examples: Sequence[Example], results: Sequence[RewriteResult]

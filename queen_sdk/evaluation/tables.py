@@ -37,8 +37,8 @@ def markdown(report: Report) -> str:
     ]
     if report.wrong:
         parts.append(_causes_table(report))
-    if report.calibration is not None:
-        parts.append(_confidence_table(report.calibration))
+    if (calibration := report.calibration) is not None:
+        parts.append(_confidence_table(calibration))
     if report.published:
         parts.append("\n".join(_footnotes(report)))
     return "\n\n".join(parts)

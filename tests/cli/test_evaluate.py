@@ -113,6 +113,25 @@ def test_one_bit_per_example_tells_what_was_right(
     assert (outcome.code, file.read_text("utf-8")) == (0, "0\n0\n1\n")
 
 
+def test_several_corpora_have_an_overview_and_share_the_files(
+    queen: Queen, altered_bundle: Callable[..., Path], corpus: Path, tmp_path: Path
+) -> None:
+    bits, figures, bundle = tmp_path / "bits.txt", tmp_path / "figures.json", altered_bundle()
+    call = ("eval", "--bundle", bundle, "--data", "followups-zh", "--data", "rewrite")
+    outcome = queen(
+        *call, "--path", corpus, "--limit", 2, "--bits", bits, "--json", figures, "--record"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [line for line in outcome.out.splitlines() if line.startswith("## ")] == [
+        "## tiny 1 on followups-zh, 2 examples",
+        "## tiny 1 on rewrite, 2 examples",
+        "## tiny 1 on all of them",
+    ]
+    assert len(bits.read_text("utf-8").splitlines()) == 4
+    assert json.loads(figures.read_text("utf-8"))["together"]["examples"] == 4
+    assert {"followups-zh", "rewrite"} <= read_manifest(bundle).scores["evaluation"].keys()
+
+
 def test_the_held_out_part_is_what_the_bundle_was_not_trained_on(
     queen: Queen, altered_bundle: Callable[..., Path], corpus: Path
 ) -> None:
