@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import attrs
@@ -186,7 +188,21 @@ def one_by_one(path: Path, threads: int) -> Callable[[Batch], object]:
 
 
 def side_by_side(path: Path, threads: int) -> Callable[[Batch], object]:
-    """Return a row that scores as many dialogues at a time as there are threads, one on each."""
+    """Return a row that scores as many dialogues at a time as there are threads, one on each.
+
+    Each thread takes the next dialogue when it is done with one, the longest first.
+    """
     scorer = Scorer(path, threads=1, providers=["cpu"])
     pool = ThreadPoolExecutor(threads)
-    return lambda batch: list(pool.map(scorer.run, batch.singles))
+
+    def work(waiting: deque[EncodedBatch]) -> None:
+        with suppress(IndexError):  # nothing left
+            while True:
+                scorer.run(waiting.popleft())
+
+    def row(batch: Batch) -> None:
+        longest = sorted(batch.singles, key=lambda single: single.input_ids.shape[1], reverse=True)
+        waiting = deque(longest)
+        list(pool.map(work, [waiting] * threads))
+
+    return row
