@@ -41,11 +41,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="of the complete held-out utterances: a higher one edits less, and changes less that "
         "was right (default: as in training)",
     )
+    parser.add_argument(
+        "--only-confidence",
+        action="store_true",
+        help="keep the thresholds and fit the confidence again, for instance on more examples",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.most_judged is not None:
         at_least_one("--most-judged", arguments.most_judged)
+    if arguments.only_confidence and arguments.least_untouched is not None:
+        raise InvalidArgumentError(
+            "--least-untouched says how thresholds are chosen, and --only-confidence keeps them: "
+            "give one of the two"
+        )
     run = Path(arguments.chosen)
     if (run / "settings.json").exists() and not (run / "best" / "selected.json").exists():
         raise InvalidArgumentError(f"RUN must have a finished epoch, and {run} has none")
@@ -58,13 +68,15 @@ def _run(arguments: argparse.Namespace) -> int:
         settings = _changed(TrainSettings.load(run / "settings.json"), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_of(run))
-        selected = select_again(run, held_out, settings)
+        selected = select_again(run, held_out, settings, only_confidence=arguments.only_confidence)
     else:
         bundle = load_bundle(arguments.chosen)
         settings = _changed(settings_of(bundle), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_before(arguments.chosen))
-        selected = select_for_bundle(bundle, held_out, settings)
+        selected = select_for_bundle(
+            bundle, held_out, settings, only_confidence=arguments.only_confidence
+        )
     say(summary(run, selected))
     return 0
 

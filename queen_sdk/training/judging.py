@@ -29,6 +29,7 @@ from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import (
     Score,
     Selected,
+    evaluate_thresholds,
     fit_confidence,
     score_examples,
     select_thresholds,
@@ -68,11 +69,15 @@ def judge(
     settings: TrainSettings,
     *,
     batch_size: int = 32,
+    kept: DecodingSettings | None = None,
 ) -> Judgement:
-    """Choose thresholds and fit the confidence."""
-    language = settings.language
+    """Choose thresholds, unless given ones are kept, and fit the confidence."""
+    language, asked = settings.language, settings.least_untouched
     scored = score_examples(judged, score, builder, language, batch_size=batch_size)
-    selected = select_thresholds(scored, language, least_untouched=settings.least_untouched)
+    if kept is None:
+        selected = select_thresholds(scored, language, least_untouched=asked)
+    else:
+        selected = attrs.evolve(evaluate_thresholds(scored, kept, language), asked=asked)
     return Judgement(selected, fit_confidence(scored, selected.decoding, language))
 
 
@@ -110,36 +115,49 @@ def load_selected(run: Path) -> Selected:
     return Selected(**{**fields, "decoding": DecodingSettings(**fields["decoding"])})
 
 
-def select_again(run: Path, held_out: Sequence[Example], settings: TrainSettings) -> Selected:
+def select_again(
+    run: Path,
+    held_out: Sequence[Example],
+    settings: TrainSettings,
+    *,
+    only_confidence: bool = False,
+) -> Selected:
     """Judge the best epoch of a finished run again, with the rules as they are now."""
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
     score = torch_score(QueenScorer.from_pretrained(run / _BEST))
-    judgement = judge(score, judged, pipeline.builder, settings)
+    kept = load_selected(run).decoding if only_confidence else None
+    judgement = judge(score, judged, pipeline.builder, settings, kept=kept)
     epoch = json.loads((run / _BEST / _FILE).read_text(encoding="utf-8"))["epoch"]
     save_judgement(run, judgement, epoch)
     return judgement.selected
 
 
 def select_for_bundle(
-    bundle: Bundle, held_out: Sequence[Example], settings: TrainSettings
+    bundle: Bundle,
+    held_out: Sequence[Example],
+    settings: TrainSettings,
+    *,
+    only_confidence: bool = False,
 ) -> Selected:
     """Judge a bundle by the graph that serves it, and write what it says into the manifest.
 
-    What the manifest has of evaluations goes: it was measured with other thresholds.
+    What the manifest has of evaluations goes: it was measured with other thresholds or another
+    confidence.
     """
     manifest = bundle.manifest
     model = Model(bundle, precision=None, providers=["cpu"], threads=None, decoder=decode)
     judged = judged_examples(held_out, settings, model.pipeline)
     size = 1 if model.precision == "int8" else 32  # as the model serves it
     builder = model.pipeline.builder
-    judgement = judge(model.scorer.run, judged, builder, settings, batch_size=size)
-    kept = {name: figures for name, figures in manifest.scores.items() if name != "evaluation"}
+    kept = manifest.decoding if only_confidence else None
+    judgement = judge(model.scorer.run, judged, builder, settings, batch_size=size, kept=kept)
+    other = {name: figures for name, figures in manifest.scores.items() if name != "evaluation"}
     manifest = attrs.evolve(
         manifest,
         decoding=judgement.selected.decoding,
         confidence=judgement.confidence,
-        scores={**kept, "selection": attrs.asdict(judgement.selected)},
+        scores={**other, "selection": attrs.asdict(judgement.selected)},
     )
     write_with_card(bundle.directory, manifest, manifest.files)
     return judgement.selected

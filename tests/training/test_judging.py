@@ -52,6 +52,8 @@ def test_a_finished_run_can_be_judged_again(
     fields = json.loads(whole)
     fields["selected"]["decoding"]["insert_threshold"] = 77.0
     file.write_text(json.dumps(fields), encoding="utf-8")
+    assert main(["select", str(run), "--path", str(corpus), "--only-confidence"]) == 0
+    assert load_selected(run).decoding.insert_threshold == 77
     assert main(["select", str(run), "--path", str(corpus)]) == 0
     assert load_selected(run) == before
     assert file.read_text(encoding="utf-8") == whole
@@ -68,6 +70,13 @@ def test_no_more_restraint_than_all_of_it_can_be_asked_for(
     (tmp_path / "best" / "selected.json").touch()
     assert main(["select", str(tmp_path), "--path", "x", "--least-untouched", "101"]) == 2
     assert "must be <= 100: 101" in capsys.readouterr().err
+
+
+def test_kept_thresholds_cannot_be_asked_for_more_restraint(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["select", "zh", "--only-confidence", "--least-untouched", "99"]) == 2
+    assert "give one of the two" in capsys.readouterr().err
 
 
 def test_a_bundle_is_judged_by_the_graph_that_it_serves(
@@ -88,6 +97,12 @@ def test_a_bundle_is_judged_by_the_graph_that_it_serves(
         confidence=ConfidenceSettings(),
         scores={**bundle.manifest.scores, "evaluation": {"jsonl": {"exact_match": 1.0}}},
     )
+    write_manifest(out, spoilt, files=bundle.manifest.files)
+    assert main(["select", str(out), "--path", str(corpus), "--only-confidence"]) == 0
+    manifest = load_bundle(out).manifest
+    assert manifest.decoding == DecodingSettings(77.0, 77.0)
+    assert manifest.confidence != ConfidenceSettings()
+    assert "evaluation" not in manifest.scores
     write_manifest(out, spoilt, files=bundle.manifest.files)
     assert main(["select", str(out), "--path", str(corpus)]) == 0
     manifest = load_bundle(out).manifest
