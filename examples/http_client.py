@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 
 HISTORY = [
     {"role": "user", "content": "Do you sell the RTX-4090?"},
-    {"role": "assistant", "content": "Yes, the RTX-4090 is in stock."},
+    {"role": "assistant", "content": "Yes, we have it in stock."},
 ]
 UTTERANCE = "Does it come with a warranty?"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from queen_sdk import Rewriter
 
-HISTORY = ["Do you sell the RTX-4090?", "Yes, the RTX-4090 is in stock."]
+HISTORY = ["Do you sell the RTX-4090?", "Yes, we have it in stock."]
 
 
 def main() -> None:
