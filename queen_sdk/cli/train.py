@@ -28,6 +28,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "frozen_layers": (int, "lowest layers of the encoder that keep their weights: quicker"),
     "dropout": (float, "share of the activations that is left out at each step"),
     "distractor_share": (float, "examples that get a few foreign turns put in front"),
+    "exchange_share": (float, "examples that get other words where theirs are copied"),
     "seed": (int, "of everything random"),
     "limit": (int, "read only the first N training examples"),
     "max_length": (int, "word pieces that the model sees at most, here and in serving"),

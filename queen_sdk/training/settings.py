@@ -82,6 +82,10 @@ class TrainSettings:
     """Examples that get a few turns of other dialogues put in front of theirs."""
     long_share: float = 0.1
     """Examples that get so many that the window is full, as it is in a long conversation."""
+    exchange_share: float = attrs.field(
+        default=0.0, validator=(attrs.validators.ge(0), attrs.validators.le(1))
+    )
+    """Examples in which other words stand in the place of those that are copied."""
     gold_share: float = 0.5
     """Examples whose coreference marks are the gold ones; the others take the collection's."""
     extra_words: int | None = attrs.field(

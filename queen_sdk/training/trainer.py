@@ -32,6 +32,7 @@ from queen_sdk.training.averaging import MeanWeights
 from queen_sdk.training.batches import Batch, ExampleDataset, LengthSampler, collate
 from queen_sdk.training.curve import draw_curve
 from queen_sdk.training.dropping import drop_quickly
+from queen_sdk.training.exchanging import exchanged
 from queen_sdk.training.judging import (
     judge,
     judged_examples,
@@ -86,6 +87,8 @@ def train(
             f"none of {len(training)} examples is left to train on; see more word pieces "
             f"(max_length is {settings.max_length}) or allow examples that cannot be rebuilt"
         )
+    if settings.exchange_share:
+        examples = exchanged(examples, settings, pipeline)
     if settings.teacher is not None:
         examples += without_labels(training, settings, pipeline)
         examples = taught(examples, settings, run, progress=progress)

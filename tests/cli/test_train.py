@@ -83,6 +83,7 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "frozen_layers": 1,
         "dropout": 0.2,
         "distractor_share": 0.05,
+        "exchange_share": 0.4,
     }
     options = [text for k, v in values.items() for text in (f"--{k.replace('_', '-')}", v)]
     assert queen(*own(corpus, *options)).code == 0
