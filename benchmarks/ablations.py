@@ -41,6 +41,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "marks of the collection only": {"gold_share": 0.0},
     "no complete utterances": {"complete_share": 0.0},
     "no foreign turns": {"distractor_share": 0.0},
+    "other words where theirs are copied": {"exchange_share": 0.5},
     "last weights, not their mean": {"mean_kept": 0.0},
     "no extra words": {"extra_words": 0},
     "ends of spans not learnt": {"ends_weight": 0.0},

@@ -96,6 +96,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="its examples come N times in every pass, such as task=3; 0.5 takes half of them",
     )
     parser.add_argument(
+        "--repeat-complete",
+        action="append",
+        default=[],
+        metavar="CORPUS=N",
+        help="its complete utterances come N times as often: more restraint on texts of its kind",
+    )
+    parser.add_argument(
         "--parser",
         metavar="NAME",
         help="of the ellipsis part: embedded, spacy:PIPELINE or ltp:MODEL (default: both ends)",
@@ -156,15 +163,15 @@ def summary(run: Path, selected: Selected) -> str:
     )
 
 
-def _repeats(options: Sequence[str]) -> dict[str, float]:
+def _repeats(option: str, given: Sequence[str]) -> dict[str, float]:
     repeats = {}
-    for option in options:
-        name, _, times = option.partition("=")
+    for one in given:
+        name, _, times = one.partition("=")
         try:
             repeats[name] = float(times)
         except ValueError:
             raise InvalidArgumentError(
-                f"--repeat must be CORPUS=N, such as task=3, got {option!r}"
+                f"{option} must be CORPUS=N, such as task=3, got {one!r}"
             ) from None
     return repeats
 
@@ -198,7 +205,8 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
             init=arguments.init,
             mean_with=arguments.mean_with,
             teacher=arguments.teacher,
-            repeats=_repeats(arguments.repeat),
+            repeats=_repeats("--repeat", arguments.repeat),
+            complete_repeats=_repeats("--repeat-complete", arguments.repeat_complete),
             **kept | {name: value for name, value in given.items() if value is not None},
         )
     except ValueError as error:  # attrs' own validators

@@ -92,7 +92,7 @@ def worth_training(
         example
         for example in examples
         if example.rebuildable or not settings.rebuildable
-        for _ in range(_times(settings.repeats.get(corpus_of(example.example), 1.0), chance))
+        for _ in range(_times(_wanted(example.example, settings), chance))
     ]
 
 
@@ -111,6 +111,12 @@ def without_labels(
     random.Random(settings.seed).shuffle(made)
     chosen = prepare(made[: round(len(examples) * settings.unlabelled_share)], pipeline)
     return [attrs.evolve(one, labelled=False) for one in chosen]
+
+
+def _wanted(example: Example, settings: TrainSettings) -> float:
+    corpus = corpus_of(example)
+    complete = settings.complete_repeats if example.utterance == example.reference else {}
+    return settings.repeats.get(corpus, 1.0) * complete.get(corpus, 1.0)
 
 
 def _times(times: float, chance: random.Random) -> int:

@@ -36,6 +36,9 @@ class TrainSettings:
     repeats: Mapping[str, float] = attrs.field(factory=dict)
     """How often the examples of a corpus come in one pass, where that is not once; 0.5 takes half
     of them."""
+    complete_repeats: Mapping[str, float] = attrs.field(factory=dict)
+    """The same for the complete utterances of a corpus alone, on top of that: more of them teach
+    restraint on texts of its kind and nowhere else."""
     language: str
     """Language of the model."""
     encoder: str | None = None
@@ -137,12 +140,13 @@ class TrainSettings:
                 f"unlabelled_share={self.unlabelled_share} needs a teacher, who knows what is to "
                 "be done with such utterances"
             )
-        for name, times in self.repeats.items():
-            if name not in self.data or not 0 < times < math.inf:
-                raise InvalidArgumentError(
-                    f"repeats must give corpora of {', '.join(self.data)} a number above 0, "
-                    f"got {name}={times}"
-                )
+        for setting in ("repeats", "complete_repeats"):
+            for name, times in getattr(self, setting).items():
+                if name not in self.data or not 0 < times < math.inf:
+                    raise InvalidArgumentError(
+                        f"{setting} must give corpora of {', '.join(self.data)} a number above 0, "
+                        f"got {name}={times}"
+                    )
 
     @property
     def places(self) -> dict[str, Any]:

@@ -101,13 +101,22 @@ def test_a_corpus_can_come_several_times_in_a_pass(
 
 
 @pytest.mark.train
+def test_its_complete_utterances_alone_can_come_more_often(
+    queen: Queen, corpus: Path, calls: list[Any]
+) -> None:
+    assert queen(*own(corpus, "--repeat-complete", "jsonl=2.5")).code == 0
+    assert (calls[0][0].repeats, calls[0][0].complete_repeats) == ({}, {"jsonl": 2.5})
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("option", ["--repeat", "--repeat-complete"])
 @pytest.mark.parametrize(
-    "option", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "jsonl=nan", "jsonl=inf", "task=2", "=2"]
+    "value", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "jsonl=nan", "jsonl=inf", "task=2", "=2"]
 )
 def test_what_cannot_be_repeated_is_refused(
-    queen: Queen, corpus: Path, calls: list[Any], option: str
+    queen: Queen, corpus: Path, calls: list[Any], option: str, value: str
 ) -> None:
-    outcome = queen(*own(corpus, "--repeat", option))
+    outcome = queen(*own(corpus, option, value))
     assert (outcome.code, calls) == (2, [])
     assert "repeat" in outcome.err
 

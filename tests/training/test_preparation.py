@@ -83,3 +83,23 @@ def test_a_part_of_a_corpus_can_come(encoder_dir: Path) -> None:
     prepared = prepare([example], pipeline) * 400
     settings = attrs.evolve(SETTINGS, data=("task",), repeats={"task": 1.5})
     assert 540 < len(worth_training(prepared, settings)) < 660
+
+
+def test_complete_utterances_of_a_corpus_can_come_more_often(encoder_dir: Path) -> None:
+    pipeline = build_pipeline(
+        encoder_dir / "tokenizer.json", SETTINGS, Vocabulary(ExtraWords(), ())
+    )
+    history = (Turn("smith is here"),)
+    incomplete, complete, other = (
+        Example(history, utterance=said, reference="does smith like", id=f"{corpus}:1.1")
+        for corpus, said in (
+            ("task", "does he like"),
+            ("task", "does smith like"),
+            ("qrecc", "does smith like"),
+        )
+    )
+    settings = attrs.evolve(
+        SETTINGS, data=("task", "qrecc"), repeats={"task": 2}, complete_repeats={"task": 3}
+    )
+    seen = worth_training(prepare([incomplete, complete, other], pipeline), settings)
+    assert [e.example for e in seen] == [*[incomplete] * 2, *[complete] * 6, other]
