@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from queen_sdk.bundle import load_bundle
 from queen_sdk.cli.command import Command, add_path_option, corpus_path
 from queen_sdk.cli.output import say
 from queen_sdk.cli.train import summary
+from queen_sdk.data.examples import Example
+from queen_sdk.data.readers import CORPORA
+from queen_sdk.data.splitting import corpus_of
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.options import at_least_one
 
@@ -42,6 +46,18 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "was right (default: as in training)",
     )
     parser.add_argument(
+        "--data",
+        choices=tuple(CORPORA),
+        action="append",
+        help="judge by held-out dialogues of this corpus alone; repeat it for more (default: all "
+        "that it was trained on)",
+    )
+    parser.add_argument(
+        "--last",
+        action="store_true",
+        help="take the weights of the last pass of a RUN, not those of the best one",
+    )
+    parser.add_argument(
         "--only-confidence",
         action="store_true",
         help="keep the thresholds and fit the confidence again, for instance on more examples",
@@ -57,6 +73,8 @@ def _run(arguments: argparse.Namespace) -> int:
             "give one of the two"
         )
     run = Path(arguments.chosen)
+    if arguments.last and not (run / "settings.json").exists():
+        raise InvalidArgumentError(f"--last needs a RUN, which has several passes; got {run}")
     if (run / "settings.json").exists() and not (run / "best" / "selected.json").exists():
         raise InvalidArgumentError(f"RUN must have a finished epoch, and {run} has none")
     from queen_sdk.training.corpora import split_examples
@@ -68,17 +86,37 @@ def _run(arguments: argparse.Namespace) -> int:
         settings = _changed(TrainSettings.load(run / "settings.json"), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_of(run))
-        selected = select_again(run, held_out, settings, only_confidence=arguments.only_confidence)
+        selected = select_again(
+            run,
+            _of(held_out, arguments.data),
+            settings,
+            only_confidence=arguments.only_confidence,
+            last=arguments.last,
+        )
     else:
         bundle = load_bundle(arguments.chosen)
         settings = _changed(settings_of(bundle), arguments)
         path = corpus_path(arguments, settings.data)
         _, held_out = split_examples(settings, path, before=held_out_before(arguments.chosen))
         selected = select_for_bundle(
-            bundle, held_out, settings, only_confidence=arguments.only_confidence
+            bundle,
+            _of(held_out, arguments.data),
+            settings,
+            only_confidence=arguments.only_confidence,
         )
     say(summary(run, selected))
     return 0
+
+
+def _of(held_out: Sequence[Example], corpora: Sequence[str] | None) -> list[Example]:
+    chosen = [one for one in held_out if corpora is None or corpus_of(one) in corpora]
+    if not chosen:
+        there = ", ".join(sorted({corpus_of(one) for one in held_out}))
+        raise InvalidArgumentError(
+            f"--data must be among what was held out of training ({there}), got "
+            f"{', '.join(corpora or ())}"
+        )
+    return chosen
 
 
 def _changed(settings: TrainSettings, arguments: argparse.Namespace) -> TrainSettings:

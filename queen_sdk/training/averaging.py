@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from queen_sdk.errors import InvalidArgumentError
 
 N = TypeVar("N", bound=nn.Module)
 
@@ -43,3 +47,21 @@ class MeanWeights(Generic[N]):
         self._steps = state["steps"]
         weights: Mapping[str, Tensor] = state["weights"]
         self.model.load_state_dict(weights)
+
+
+def last_weights(run: Path) -> tuple[int, dict[str, Tensor]]:
+    """Return how many passes a run has behind it, and the mean of its weights after the last.
+
+    Raises:
+        InvalidArgumentError: It was stopped within a pass.
+    """
+    folder = run / "checkpoint"
+    place = json.loads((folder / "place.json").read_text(encoding="utf-8"))
+    if place["step"]:
+        raise InvalidArgumentError(
+            f"{run} must have ended a pass, and was stopped {place['step']} steps into one; run "
+            "queen train again to go on with it"
+        )
+    # accelerate numbers what is registered for checkpointing: the mean is all there is.
+    state = torch.load(folder / "custom_checkpoint_0.pkl", map_location="cpu", weights_only=True)
+    return place["epoch"], state["weights"]

@@ -17,6 +17,7 @@ from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.features import EncodedBatch, FeatureBuilder
 from queen_sdk.model import Model
 from queen_sdk.pipeline import Pipeline
+from queen_sdk.training.averaging import last_weights
 from queen_sdk.training.batches import as_tensors
 from queen_sdk.training.preparation import (
     TrainingExample,
@@ -121,14 +122,24 @@ def select_again(
     settings: TrainSettings,
     *,
     only_confidence: bool = False,
+    last: bool = False,
 ) -> Selected:
-    """Judge the best epoch of a finished run again, with the rules as they are now."""
+    """Judge the best epoch of a finished run again, with the rules as they are now.
+
+    With `last`, that of the last epoch takes its place.
+    """
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
-    score = torch_score(QueenScorer.from_pretrained(run / _BEST))
+    model = QueenScorer.from_pretrained(run / _BEST)
+    epoch = json.loads((run / _BEST / _FILE).read_text(encoding="utf-8"))["epoch"]
+    if last:
+        epoch, weights = last_weights(run)
+        model.load_state_dict(weights)
+    score = torch_score(model)
     kept = load_selected(run).decoding if only_confidence else None
     judgement = judge(score, judged, pipeline.builder, settings, kept=kept)
-    epoch = json.loads((run / _BEST / _FILE).read_text(encoding="utf-8"))["epoch"]
+    if last:
+        model.save_pretrained(run / _BEST)
     save_judgement(run, judgement, epoch)
     return judgement.selected
 

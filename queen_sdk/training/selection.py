@@ -56,7 +56,7 @@ class Selected:
     incomplete_exact_match: float
     """Percent of those that needed an edit, counted so too."""
     untouched: float
-    """Percent of those that needed none, all corpora together."""
+    """Percent of those that needed none, counted so too."""
     asked: float = LEAST_UNTOUCHED
     """How much of that was asked for."""
 
@@ -118,10 +118,10 @@ def select_thresholds(
     """Try thresholds, one per operation, and how far from them a span may reach.
 
     First equal thresholds, then one setting after the other. The best exact match wins among those
-    that leave `least_untouched` percent of the complete utterances as they are; if none does, the
-    one that leaves most of them. Of those that are as good but for chance, the one in which the
-    learnt ends of spans count most, then the one with thresholds nearest to zero, where the loss
-    draws the line, and with the least slack.
+    that leave `least_untouched` percent of the complete utterances as they are, each corpus
+    counting alike; if none does, the one that leaves most of them. Of those that are as good but
+    for chance, the one in which the learnt ends of spans count most, then the one with thresholds
+    nearest to zero, where the loss draws the line, and with the least slack.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
@@ -189,7 +189,7 @@ def evaluate_thresholds(
         kind = complete if example.utterance == example.reference else incomplete
         for count in (everything, kind):
             count.add(corpus_of(example), right)
-    return Selected(settings, everything.alike, incomplete.alike, complete.together)
+    return Selected(settings, everything.alike, incomplete.alike, complete.alike)
 
 
 class _Count:
@@ -209,12 +209,6 @@ class _Count:
         """Percent, each corpus counting alike; nan if there was nothing."""
         shares = [sum(right) / len(right) for right in self._said]
         return 100 * sum(shares) / len(shares) if shares else math.nan
-
-    @property
-    def together(self) -> float:
-        """Percent of all; nan if there was nothing."""
-        right = [one for corpus in self._said for one in corpus]
-        return 100 * sum(right) / len(right) if right else math.nan
 
     @property
     def _said(self) -> list[list[bool]]:

@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
-pytest.importorskip("torch", reason="needs the extra train")
+torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk.bundle import load_bundle, write_manifest  # noqa: E402
 from queen_sdk.cli import main  # noqa: E402
@@ -19,6 +19,7 @@ from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import export_bundle  # noqa: E402
 from queen_sdk.training.judging import judged_examples, load_selected  # noqa: E402
 from queen_sdk.training.preparation import build_pipeline, prepare  # noqa: E402
+from queen_sdk.training.scorer import QueenScorer  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
 from queen_sdk.training.trainer import train  # noqa: E402
 from queen_sdk.training.vocabulary import Vocabulary  # noqa: E402
@@ -60,6 +61,47 @@ def test_a_finished_run_can_be_judged_again(
     assert f"exact match {before.exact_match:.1f} %" in capsys.readouterr().out
     assert main(["select", str(run), "--path", str(corpus), "--least-untouched", "99"]) == 0
     assert load_selected(run).asked == 99
+
+
+def test_the_last_pass_of_a_run_can_take_the_place_of_the_best(
+    encoder_dir: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    settings = TrainSettings(
+        data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96,
+        learning_rate=5e-3, held_out=0.2,
+    )  # fmt: skip
+    before = train(settings, *split_examples(settings, corpus), run, progress=False)
+    best = QueenScorer.from_pretrained(run / "best")
+    last = {name: values.clone() for name, values in best.state_dict().items()}
+    torch.nn.init.zeros_(best.projection.weight)
+    best.save_pretrained(run / "best")
+    assert main(["select", str(run), "--path", str(corpus), "--last"]) == 0
+    found = QueenScorer.from_pretrained(run / "best").state_dict()
+    assert all(torch.equal(values, last[name]) for name, values in found.items())
+    assert load_selected(run) == before
+
+    place = run / "checkpoint" / "place.json"
+    place.write_text(place.read_text().replace('"step": 0', '"step": 3'), encoding="utf-8")
+    assert main(["select", str(run), "--path", str(corpus), "--last"]) == 2
+    assert "stopped 3 steps into" in capsys.readouterr().err
+    assert main(["select", "en", "--path", str(corpus), "--last"]) == 2
+    assert "needs a RUN" in capsys.readouterr().err
+
+
+def test_some_of_the_corpora_can_judge(
+    encoder_dir: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    settings = TrainSettings(
+        data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96,
+        held_out=0.2,
+    )  # fmt: skip
+    before = train(settings, *split_examples(settings, corpus), run, progress=False)
+    assert main(["select", str(run), "--path", str(corpus), "--data", "jsonl"]) == 0
+    assert load_selected(run) == before
+    assert main(["select", str(run), "--path", str(corpus), "--data", "task"]) == 2
+    assert "held out of training (jsonl), got task" in capsys.readouterr().err
 
 
 def test_no_more_restraint_than_all_of_it_can_be_asked_for(

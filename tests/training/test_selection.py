@@ -99,6 +99,12 @@ def test_each_corpus_counts_alike() -> None:
     assert (found.exact_match, found.incomplete_exact_match, found.untouched) == (50, 50, 100)
 
 
+def test_restraint_is_asked_of_each_corpus_alike() -> None:
+    other = attrs.evolve(COMPLETE, id=COMPLETE.id.replace("x:", "y:"))
+    seen = [scored(COMPLETE, -1.0)] * 9 + [scored(other, 1.0)]
+    assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 50
+
+
 def test_learnt_ends_count_where_they_help() -> None:
     whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
     examples = []
