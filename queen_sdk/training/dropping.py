@@ -35,7 +35,7 @@ class QuickDropout(nn.Module):
 def drop_quickly(model: nn.Module) -> None:
     """Put quick dropout in the place of torch's, in all parts of a network.
 
-    Fused attention goes without: torch's quick one knows none.
+    Attention goes without: torch's quick attention knows none.
     """
     for module in list(model.modules()):
         if isinstance(module, BertSelfAttention):

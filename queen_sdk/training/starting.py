@@ -147,11 +147,7 @@ def _from_encoder(settings: TrainSettings) -> Start:
     base = AutoConfig.from_pretrained(encoder).to_dict()
     base.pop("model_type", None)
     base.update(hidden_dropout_prob=settings.dropout, attention_probs_dropout_prob=settings.dropout)
-    # In bfloat16 torch's fused attention takes longer on CPUs than plain products do.
-    attention = "eager" if settings.precision == "bfloat16" else None
-    model = QueenScorer.from_pretrained(
-        encoder, config=QueenConfig(**base), attn_implementation=attention
-    )
+    model = QueenScorer.from_pretrained(encoder, config=QueenConfig(**base))
     tokenizer = AutoTokenizer.from_pretrained(encoder)
     if not settings.template.shared_marker:
         tokenizer.add_special_tokens({"additional_special_tokens": [COREF, ELLIP]})
