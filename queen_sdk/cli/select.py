@@ -58,6 +58,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="take the weights of the last pass of a RUN, not those of the best one",
     )
     parser.add_argument(
+        "--mean-with",
+        metavar="RUN|BUNDLE",
+        help="give a RUN the mean of its weights and those of another that it began like or with",
+    )
+    parser.add_argument(
         "--only-confidence",
         action="store_true",
         help="keep the thresholds and fit the confidence again, for instance on more examples",
@@ -73,8 +78,11 @@ def _run(arguments: argparse.Namespace) -> int:
             "give one of the two"
         )
     run = Path(arguments.chosen)
-    if arguments.last and not (run / "settings.json").exists():
-        raise InvalidArgumentError(f"--last needs a RUN, which has several passes; got {run}")
+    changing = arguments.last or arguments.mean_with is not None
+    if changing and not (run / "settings.json").exists():
+        raise InvalidArgumentError(
+            f"--last and --mean-with change the weights of a RUN; got {run}, which is none"
+        )
     if (run / "settings.json").exists() and not (run / "best" / "selected.json").exists():
         raise InvalidArgumentError(f"RUN must have a finished epoch, and {run} has none")
     from queen_sdk.training.corpora import split_examples
@@ -92,6 +100,7 @@ def _run(arguments: argparse.Namespace) -> int:
             settings,
             only_confidence=arguments.only_confidence,
             last=arguments.last,
+            mean_with=arguments.mean_with,
         )
     else:
         bundle = load_bundle(arguments.chosen)

@@ -76,8 +76,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mean-with",
-        metavar="RUN",
-        help="start from the mean of the weights of --init and of this run",
+        metavar="RUN|BUNDLE",
+        help="start from the mean of the weights of --init and of this one",
     )
     parser.add_argument(
         "--teacher", metavar="RUN", help="run of a larger model whose scores are learnt too"

@@ -36,6 +36,7 @@ from queen_sdk.training.selection import (
     select_thresholds,
 )
 from queen_sdk.training.settings import Precision, TrainSettings
+from queen_sdk.training.starting import average_with
 from queen_sdk.training.vocabulary import load_vocabulary
 
 _BEST = "best"
@@ -123,10 +124,12 @@ def select_again(
     *,
     only_confidence: bool = False,
     last: bool = False,
+    mean_with: str | None = None,
 ) -> Selected:
     """Judge the best epoch of a finished run again, with the rules as they are now.
 
-    With `last`, that of the last epoch takes its place.
+    With `last`, that of the last epoch takes its place; with `mean_with`, the mean of its weights
+    and those of another run or a bundle.
     """
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
@@ -135,10 +138,12 @@ def select_again(
     if last:
         epoch, weights = last_weights(run)
         model.load_state_dict(weights)
+    if mean_with is not None:
+        average_with(model, mean_with)
     score = torch_score(model)
     kept = load_selected(run).decoding if only_confidence else None
     judgement = judge(score, judged, pipeline.builder, settings, kept=kept)
-    if last:
+    if last or mean_with is not None:
         model.save_pretrained(run / _BEST)
     save_judgement(run, judgement, epoch)
     return judgement.selected

@@ -46,7 +46,7 @@ class TrainSettings:
     init: str | None = None
     """A bundle, by name or directory, or a run to start from, in the place of an encoder."""
     mean_with: str | None = None
-    """A second run, trained from the same beginnings: the start is the mean of both weights."""
+    """A second run or bundle of the same beginnings: the start is the mean of both weights."""
     teacher: str | None = None
     """A run whose scores are soft targets beside the gold cells."""
     teacher_weight: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))

@@ -51,7 +51,7 @@ def start(settings: TrainSettings) -> Start:
     run = _run_directory(settings.init)
     found = _from_bundle(load_bundle(settings.init)) if run is None else _from_run(run)
     if settings.mean_with is not None:
-        _average(found.model, settings.mean_with)
+        average_with(found.model, settings.mean_with)
     config = found.model.config
     for module in found.model.modules():
         if isinstance(module, Dropout):
@@ -129,15 +129,21 @@ def _run_directory(init: str) -> Path | None:
     return path if (path / "best" / "selected.json").exists() else None
 
 
-def _average(model: QueenScorer, other: str) -> None:
-    """Make the weights the mean of a model's own and those of a run."""
+def average_with(model: QueenScorer, other: str) -> None:
+    """Make the weights the mean of a model's own and those of a run or a bundle.
+
+    Raises:
+        InvalidArgumentError: It is neither, or has another network.
+    """
     run = _run_directory(other)
     if run is None:
-        raise InvalidArgumentError(f"mean_with must be a run with a finished epoch, got {other!r}")
-    theirs = QueenScorer.from_pretrained(run / "best").state_dict()
+        bundle = load_bundle(other)
+        theirs = thaw(bundle.model_path(bundle.precisions[-1])).state_dict()
+    else:
+        theirs = QueenScorer.from_pretrained(run / "best").state_dict()
     ours = model.state_dict()
     if {k: v.shape for k, v in ours.items()} != {k: v.shape for k, v in theirs.items()}:
-        raise InvalidArgumentError(f"mean_with: {other} has another network than init")
+        raise InvalidArgumentError(f"a mean is made of networks alike, and {other} has another network")
     mean = {k: (v + theirs[k]) / 2 if v.is_floating_point() else v for k, v in ours.items()}
     model.load_state_dict(mean)
 

@@ -1,6 +1,7 @@
 """Judging: what a network is judged by, and that a finished run can be judged again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import attrs
@@ -81,12 +82,23 @@ def test_the_last_pass_of_a_run_can_take_the_place_of_the_best(
     assert all(torch.equal(values, last[name]) for name, values in found.items())
     assert load_selected(run) == before
 
+    other = QueenScorer.from_pretrained(run / "best")
+    torch.nn.init.zeros_(other.projection.weight)
+    shutil.copytree(run, tmp_path / "other")
+    other.save_pretrained(tmp_path / "other" / "best")
+    options = ["--mean-with", str(tmp_path / "other")]
+    assert main(["select", str(run), "--path", str(corpus), *options]) == 0
+    mean = QueenScorer.from_pretrained(run / "best").state_dict()
+    halved = "projection.weight"
+    assert torch.equal(mean.pop(halved), last[halved] / 2)
+    assert all(torch.allclose(values, last[name]) for name, values in mean.items())
+
     place = run / "checkpoint" / "place.json"
     place.write_text(place.read_text().replace('"step": 0', '"step": 3'), encoding="utf-8")
     assert main(["select", str(run), "--path", str(corpus), "--last"]) == 2
     assert "stopped 3 steps into" in capsys.readouterr().err
     assert main(["select", "en", "--path", str(corpus), "--last"]) == 2
-    assert "needs a RUN" in capsys.readouterr().err
+    assert "weights of a RUN" in capsys.readouterr().err
 
 
 def test_some_of_the_corpora_can_judge(

@@ -118,13 +118,15 @@ def test_a_run_can_start_from_the_mean_of_two(
     assert mean.allclose((weights[0] + weights[1]) / 2)
 
 
-def test_a_mean_needs_two_runs_of_the_same_network(
+def test_a_mean_needs_two_of_the_same_network(
     encoder_dir: Path, corpus: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidArgumentError, match="needs init"):
         TrainSettings(data=("jsonl",), language="en", encoder="x", mean_with="y")
-    with pytest.raises(InvalidArgumentError, match="run with a finished epoch, got 'nowhere'"):
+    with pytest.raises(UnknownBundleError, match="no bundle is called 'nowhere'"):
         start(settings_from("en", mean_with="nowhere"))
+    alone = start(settings_from("en")).model.projection.weight
+    assert start(settings_from("en", mean_with="en")).model.projection.weight.equal(alone)
     settings = TrainSettings(
         data=("jsonl",), language="en", encoder=str(encoder_dir), epochs=1, max_length=96
     )
