@@ -143,7 +143,9 @@ def average_with(model: QueenScorer, other: str) -> None:
         theirs = QueenScorer.from_pretrained(run / "best").state_dict()
     ours = model.state_dict()
     if {k: v.shape for k, v in ours.items()} != {k: v.shape for k, v in theirs.items()}:
-        raise InvalidArgumentError(f"a mean is made of networks alike, and {other} has another network")
+        raise InvalidArgumentError(
+            f"a mean is made of networks alike, and {other} has another network"
+        )
     mean = {k: (v + theirs[k]) / 2 if v.is_floating_point() else v for k, v in ours.items()}
     model.load_state_dict(mean)
 
