@@ -100,7 +100,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CORPUS=N",
-        help="its complete utterances come N times as often: more restraint on texts of its kind",
+        help="its complete utterances come N times as often, to teach restraint on its texts",
     )
     parser.add_argument(
         "--parser",

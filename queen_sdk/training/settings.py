@@ -37,8 +37,8 @@ class TrainSettings:
     """How often the examples of a corpus come in one pass, where that is not once; 0.5 takes half
     of them."""
     complete_repeats: Mapping[str, float] = attrs.field(factory=dict)
-    """The same for the complete utterances of a corpus alone, on top of that: more of them teach
-    restraint on texts of its kind and nowhere else."""
+    """The same for the complete utterances of a corpus alone, on top of that: they are to teach
+    restraint on texts of its kind."""
     language: str
     """Language of the model."""
     encoder: str | None = None

@@ -133,7 +133,8 @@ def average_with(model: QueenScorer, other: str) -> None:
     """Make the weights the mean of a model's own and those of a run or a bundle.
 
     Raises:
-        InvalidArgumentError: It is neither, or has another network.
+        InvalidArgumentError: It has another network.
+        UnknownBundleError: It is neither.
     """
     run = _run_directory(other)
     if run is None:
