@@ -6,6 +6,7 @@ A pure function of the score rectangle, so that it can be replaced: anything wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -26,6 +27,8 @@ _HIGHEST = 1e30
 _LITTLE = 1e-6
 _CLOSE = 2.0
 """A cell that stays below the threshold by less nearly beats it."""
+_USUAL_ROWS = 32
+"""Histories of more words raise the thresholds, if the settings say so."""
 _OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
 
 
@@ -47,12 +50,25 @@ class DecodingSettings:
 
     ends_share: float = 0.0
     """How much it counts where the model sees the ends of a span, beside the scores inside it."""
+    history_rise: float = 0.0
+    """By how much both thresholds rise each time the history has twice as many words, from 32 on:
+    the more there is to copy, the likelier one word scores high by chance."""
 
     def at(self, threshold: float | None) -> DecodingSettings:
-        """Return these settings with one threshold for both operations, if one is given."""
+        """Return these settings with one threshold for both operations, if one is given.
+
+        That one holds for histories of every length.
+        """
         if threshold is None:
             return self
-        return attrs.evolve(self, substitute_threshold=threshold, insert_threshold=threshold)
+        return attrs.evolve(
+            self, substitute_threshold=threshold, insert_threshold=threshold, history_rise=0.0
+        )
+
+    def thresholds(self, rows: int) -> tuple[float, float]:
+        """Return the thresholds of both operations for a history of so many words."""
+        rise = self.history_rise * math.log2(max(rows, _USUAL_ROWS) / _USUAL_ROWS)
+        return self.substitute_threshold + rise, self.insert_threshold + rise
 
 
 @attrs.frozen
@@ -122,8 +138,7 @@ def decode(
     `protected` are utterance tokens that must not be replaced; the place between two of them takes
     no insertion. -1 and the number of tokens stand for what is before the first, behind the last.
     """
-    thresholds = (settings.substitute_threshold, settings.insert_threshold)
-    limited = np.clip(thresholds, -_HIGHEST, _HIGHEST).astype(np.float32)
+    limited = np.clip(settings.thresholds(len(rows)), -_HIGHEST, _HIGHEST).astype(np.float32)
     margins = scores[:2] - limited[:, None, None]
     margins[0, :, len(utterance) :] = -np.inf
     for column in protected - {-1}:

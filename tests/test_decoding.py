@@ -358,6 +358,22 @@ class TestThresholds:
         assert decoding.edits
         assert all(np.isfinite([e.score, e.weight]).all() for e in decoding.edits)
 
+    @pytest.mark.parametrize(
+        ("rise", "words", "edited"),
+        [(0.0, 128, True), (1.0, 32, True), (0.4, 128, True), (0.6, 128, False), (1.0, 64, False)],
+    )
+    def test_both_rise_with_every_doubling_of_the_history(
+        self, rise: float, words: int, edited: bool
+    ) -> None:
+        rows = rows_of(" ".join(["word"] * (words - 1)), "Anna")
+        settings = DecodingSettings(history_rise=rise)
+        for cell in (("substitute", "Anna", 2), ("insert", "Anna", END)):
+            found = decoded({cell: 1.0}, settings=settings, rows=rows)
+            assert bool(found.edits) == edited
+
+    def test_that_of_a_call_holds_for_every_history(self) -> None:
+        assert DecodingSettings(history_rise=2.0).at(0.5).thresholds(1000) == (0.5, 0.5)
+
 
 class TestClearness:
     """How sure the scores were."""

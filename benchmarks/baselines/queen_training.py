@@ -6,6 +6,7 @@ import argparse
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import attrs
 from measuring.encoders import add_encoders_option, encoder
@@ -20,7 +21,7 @@ from queen_sdk.training.judging import torch_score
 from queen_sdk.training.preparation import build_pipeline, prepare
 from queen_sdk.training.scorer import QueenScorer
 from queen_sdk.training.selection import Scored, score_examples
-from queen_sdk.training.settings import TrainSettings
+from queen_sdk.training.settings import Precision, TrainSettings
 from queen_sdk.training.trainer import train
 from queen_sdk.training.vocabulary import load_vocabulary
 
@@ -46,6 +47,7 @@ def training_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=int, default=6000, help="training examples read")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-4, help="highest rate of the encoder")
+    parser.add_argument("--precision", choices=get_args(Precision), default="float32")
     parser.add_argument("--out", type=Path, help="folder of the runs")
     return parser
 
@@ -61,6 +63,7 @@ def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Dat
         epochs=1 if arguments.quick else arguments.epochs,
         batch_size=16,
         learning_rate=arguments.rate,
+        precision=arguments.precision,
         long_share=0.0,  # the evaluation part has two turns, and long ones cost most
         marks=False,
         limit=arguments.limit,
@@ -96,7 +99,8 @@ def in_words(settings: TrainSettings, data: Data, weights: str) -> str:
     """Say what was trained, and on what it was judged."""
     return (
         f"{data.name}: {len(data.training):,} training examples, {settings.epochs} epochs, batch "
-        f"{settings.batch_size}, encoder {weights} at a rate of {settings.learning_rate:g}. Epoch "
+        f"{settings.batch_size}, {settings.precision}, encoder {weights} at a rate of "
+        f"{settings.learning_rate:g}. Epoch "
         f"and thresholds chosen on {len(data.held_out):,} examples carved from the training part; "
         f"exact match on {len(data.evaluation):,} of the evaluation part."
     )

@@ -84,6 +84,11 @@ def _description(manifest: Manifest) -> Iterator[str]:
     )
     if decoding.ends_share:
         yield f"- where the model sees the ends of a span counts {decoding.ends_share:g} times"
+    if decoding.history_rise:
+        yield (
+            f"- thresholds rise by {decoding.history_rise:g} each time the history has twice as "
+            "many words, from 32 on"
+        )
 
 
 def _encoder(entry: object) -> str:

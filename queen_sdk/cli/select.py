@@ -59,8 +59,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mean-with",
+        action="append",
+        default=[],
         metavar="RUN|BUNDLE",
-        help="give a RUN the mean of its weights and those of another that it began like or with",
+        help="give a RUN the mean of its weights and those of another that it began like or with; "
+        "repeat it for more",
     )
     parser.add_argument(
         "--only-confidence",
@@ -78,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "give one of the two"
         )
     run = Path(arguments.chosen)
-    changing = arguments.last or arguments.mean_with is not None
+    changing = arguments.last or bool(arguments.mean_with)
     if changing and not (run / "settings.json").exists():
         raise InvalidArgumentError(
             f"--last and --mean-with change the weights of a RUN; got {run}, which is none"

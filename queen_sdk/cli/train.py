@@ -158,7 +158,8 @@ def summary(run: Path, selected: Selected) -> str:
             f"  exact match of incomplete utterances {selected.incomplete_exact_match:.1f} %",
             f"  complete utterances left untouched {selected.untouched:.1f} %",
             f"  thresholds {decoding.substitute_threshold:g} (substitute), "
-            f"{decoding.insert_threshold:g} (insert)",
+            f"{decoding.insert_threshold:g} (insert), "
+            f"and {decoding.history_rise:g} more for each doubling of a long history",
         )
     )
 

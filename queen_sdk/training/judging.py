@@ -124,12 +124,12 @@ def select_again(
     *,
     only_confidence: bool = False,
     last: bool = False,
-    mean_with: str | None = None,
+    mean_with: Sequence[str] = (),
 ) -> Selected:
     """Judge the best epoch of a finished run again, with the rules as they are now.
 
     With `last`, that of the last epoch takes its place; with `mean_with`, the mean of its weights
-    and those of another run or a bundle.
+    and those of other runs or bundles.
     """
     pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
     judged = judged_examples(held_out, settings, pipeline)
@@ -138,12 +138,12 @@ def select_again(
     if last:
         epoch, weights = last_weights(run)
         model.load_state_dict(weights)
-    if mean_with is not None:
+    if mean_with:
         average_with(model, mean_with)
     score = torch_score(model)
     kept = load_selected(run).decoding if only_confidence else None
     judgement = judge(score, judged, pipeline.builder, settings, kept=kept)
-    if last or mean_with is not None:
+    if last or mean_with:
         model.save_pretrained(run / _BEST)
     save_judgement(run, judgement, epoch)
     return judgement.selected

@@ -31,6 +31,7 @@ _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
         for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
     ),
     tuple({"ends_share": share} for share in (0.0, 0.5, 1.0, 2.0, 4.0)),
+    tuple({"history_rise": rise} for rise in (0.0, 0.5, 1.0, 2.0)),
 )
 """What is tried of each setting, the others staying as they are."""
 _CHANCE = 0.5

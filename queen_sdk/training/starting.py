@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 from tokenizers import Tokenizer
+from torch import Tensor
 from torch.nn import Dropout
 from transformers import AutoConfig, AutoTokenizer
 
@@ -51,7 +52,7 @@ def start(settings: TrainSettings) -> Start:
     run = _run_directory(settings.init)
     found = _from_bundle(load_bundle(settings.init)) if run is None else _from_run(run)
     if settings.mean_with is not None:
-        average_with(found.model, settings.mean_with)
+        average_with(found.model, [settings.mean_with])
     config = found.model.config
     for module in found.model.modules():
         if isinstance(module, Dropout):
@@ -129,26 +130,32 @@ def _run_directory(init: str) -> Path | None:
     return path if (path / "best" / "selected.json").exists() else None
 
 
-def average_with(model: QueenScorer, other: str) -> None:
-    """Make the weights the mean of a model's own and those of a run or a bundle.
+def average_with(model: QueenScorer, others: Sequence[str]) -> None:
+    """Make the weights the mean of a model's own and those of runs or bundles, all counting alike.
 
     Raises:
-        InvalidArgumentError: It has another network.
-        UnknownBundleError: It is neither.
+        InvalidArgumentError: One has another network.
+        UnknownBundleError: One is neither.
     """
+    mean = model.state_dict()
+    for number, other in enumerate(others, 2):
+        theirs = _weights_of(other)
+        if {k: v.shape for k, v in mean.items()} != {k: v.shape for k, v in theirs.items()}:
+            raise InvalidArgumentError(
+                f"a mean is made of networks alike, and {other} has another network"
+            )
+        mean = {
+            k: v + (theirs[k] - v) / number if v.is_floating_point() else v for k, v in mean.items()
+        }
+    model.load_state_dict(mean)
+
+
+def _weights_of(other: str) -> Mapping[str, Tensor]:
     run = _run_directory(other)
     if run is None:
         bundle = load_bundle(other)
-        theirs = thaw(bundle.model_path(bundle.precisions[-1])).state_dict()
-    else:
-        theirs = QueenScorer.from_pretrained(run / "best").state_dict()
-    ours = model.state_dict()
-    if {k: v.shape for k, v in ours.items()} != {k: v.shape for k, v in theirs.items()}:
-        raise InvalidArgumentError(
-            f"a mean is made of networks alike, and {other} has another network"
-        )
-    mean = {k: (v + theirs[k]) / 2 if v.is_floating_point() else v for k, v in ours.items()}
-    model.load_state_dict(mean)
+        return thaw(bundle.model_path(bundle.precisions[-1])).state_dict()
+    return QueenScorer.from_pretrained(run / "best").state_dict()
 
 
 def _from_encoder(settings: TrainSettings) -> Start:

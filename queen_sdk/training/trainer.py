@@ -28,6 +28,7 @@ from transformers import get_linear_schedule_with_warmup
 from queen_sdk.data.examples import Example
 from queen_sdk.errors import InvalidArgumentError
 from queen_sdk.pipeline import Pipeline
+from queen_sdk.training.attending import attend_plainly
 from queen_sdk.training.averaging import MeanWeights
 from queen_sdk.training.batches import Batch, ExampleDataset, LengthSampler, collate
 from queen_sdk.training.curve import draw_curve
@@ -178,6 +179,8 @@ class _Loop:
             model, optimizer, loader, schedule
         )
         self._mean = MeanWeights(self._accelerator.unwrap_model(self._model), settings.mean_kept)
+        if self._accelerator.device.type == "cpu" and settings.precision == "bfloat16":
+            attend_plainly(model)  # behind the copy, which is judged as any saved model is
         self._accelerator.register_for_checkpointing(self._mean)
         self._epoch, self._step, self._seconds = 0, 0, 0.0
         self._best: tuple[float, ...] = (-math.inf, 0.0)

@@ -32,7 +32,9 @@ MANIFEST = Manifest(
     version="7",
     languages=("zh", "en"),
     max_length=128,
-    decoding=DecodingSettings(substitute_threshold=1.0, insert_threshold=0.5, ends_share=2.0),
+    decoding=DecodingSettings(
+        substitute_threshold=1.0, insert_threshold=0.5, ends_share=2.0, history_rise=0.5
+    ),
     extra_words=ExtraWords(("的", "和"), ("'s",)),
     collection=("he", "she"),
     parser=ParserSpec("embedded:zh", sha256="ab12"),
@@ -83,6 +85,7 @@ class TestFacts:
             "raised by 0 of what its best cell has above; a second piece must beat its threshold "
             "by 3",
             "- where the model sees the ends of a span counts 2 times",
+            "- thresholds rise by 0.5 each time the history has twice as many words, from 32 on",
             "- protocol: chosen on held-out dialogues",
             "- dialogues held out: task 3",
             "- measured there, before the export: exact match 77.20 %, "

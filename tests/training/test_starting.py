@@ -13,7 +13,12 @@ from queen_sdk.errors import InvalidArgumentError, UnknownBundleError  # noqa: E
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import export_bundle  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
-from queen_sdk.training.starting import inherited_settings, origin_of, start  # noqa: E402
+from queen_sdk.training.starting import (  # noqa: E402
+    average_with,
+    inherited_settings,
+    origin_of,
+    start,
+)
 from queen_sdk.training.trainer import train  # noqa: E402
 from queen_sdk.training.vocabulary import load_vocabulary  # noqa: E402
 
@@ -116,6 +121,9 @@ def test_a_run_can_start_from_the_mean_of_two(
     mean = start(settings_from(one, mean_with=two)).model.projection.weight
     assert not weights[0].equal(weights[1])
     assert mean.allclose((weights[0] + weights[1]) / 2)
+    model = start(settings_from(one)).model
+    average_with(model, [two, two])
+    assert model.projection.weight.allclose((weights[0] + 2 * weights[1]) / 3)
 
 
 def test_a_mean_needs_two_of_the_same_network(
