@@ -34,6 +34,8 @@ _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
     tuple({"history_rise": rise} for rise in (0.0, 0.5, 1.0, 2.0)),
 )
 """What is tried of each setting, the others staying as they are."""
+_ENOUGH = 200
+"""Complete utterances of a corpus in which a share of them shows."""
 _CHANCE = 0.5
 """Points of exact match by which settings differ by chance."""
 
@@ -57,7 +59,8 @@ class Selected:
     incomplete_exact_match: float
     """Percent of those that needed an edit, counted so too."""
     untouched: float
-    """Percent of those that needed none, counted so too."""
+    """Percent of those that needed none, in the corpus that has the fewest, if of any corpus enough
+    are held out to tell; else counted as the others are."""
     asked: float = LEAST_UNTOUCHED
     """How much of that was asked for."""
 
@@ -119,8 +122,8 @@ def select_thresholds(
     """Try thresholds, one per operation, and how far from them a span may reach.
 
     First equal thresholds, then one setting after the other. The best exact match wins among those
-    that leave `least_untouched` percent of the complete utterances as they are, each corpus
-    counting alike; if none does, the one that leaves most of them. Of those that are as good but
+    that leave `least_untouched` percent of the complete utterances as they are, in every corpus of
+    which enough are held out (else, each corpus counting alike); if none does, the one that leaves most of them. Of those that are as good but
     for chance, the one in which the learnt ends of spans count most, then the one with thresholds
     nearest to zero, where the loss draws the line, and with the least slack.
     """
@@ -190,7 +193,7 @@ def evaluate_thresholds(
         kind = complete if example.utterance == example.reference else incomplete
         for count in (everything, kind):
             count.add(corpus_of(example), right)
-    return Selected(settings, everything.alike, incomplete.alike, complete.alike)
+    return Selected(settings, everything.alike, incomplete.alike, complete.lowest)
 
 
 class _Count:
@@ -210,6 +213,12 @@ class _Count:
         """Percent, each corpus counting alike; nan if there was nothing."""
         shares = [sum(right) / len(right) for right in self._said]
         return 100 * sum(shares) / len(shares) if shares else math.nan
+
+    @property
+    def lowest(self) -> float:
+        """Percent in the corpus where it is lowest, of those with enough to tell."""
+        shares = [sum(right) / len(right) for right in self._said if len(right) >= _ENOUGH]
+        return 100 * min(shares) if shares else self.alike
 
     @property
     def _said(self) -> list[list[bool]]:

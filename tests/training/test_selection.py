@@ -105,6 +105,14 @@ def test_restraint_is_asked_of_each_corpus_alike() -> None:
     assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 50
 
 
+def test_a_corpus_with_enough_complete_utterances_speaks_for_itself() -> None:
+    few, many = (attrs.evolve(COMPLETE, id=COMPLETE.id.replace("x:", f"{c}:")) for c in "yz")
+    seen = [scored(COMPLETE, -1.0)] * 400 + [scored(few, 1.0)] * 30
+    assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 100
+    seen += [scored(many, -1.0)] * 150 + [scored(many, 1.0)] * 50
+    assert evaluate_thresholds(seen, DecodingSettings(), "en").untouched == 75
+
+
 def test_learnt_ends_count_where_they_help() -> None:
     whole = attrs.evolve(EXAMPLE, reference="is Anna sings good")
     examples = []
