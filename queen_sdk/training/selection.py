@@ -22,8 +22,9 @@ Score = Callable[[EncodedBatch], Scores]
 """Runs a scorer on a batch."""
 
 _GRID = (-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
+_RISES = (0.0, 0.5, 1.0, 2.0, 3.0)
 _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
-    tuple({"insert_threshold": value} for value in _GRID),
+    tuple({"insert_threshold": value, "history_rise": rise} for value in _GRID for rise in _RISES),
     tuple({"substitute_threshold": value} for value in _GRID),
     tuple(
         {"span_slack": slack, "span_share": share}
@@ -31,7 +32,6 @@ _LINES: tuple[tuple[Mapping[str, float], ...], ...] = (
         for slack in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
     ),
     tuple({"ends_share": share} for share in (0.0, 0.5, 1.0, 2.0, 4.0)),
-    tuple({"history_rise": rise} for rise in (0.0, 0.5, 1.0, 2.0)),
 )
 """What is tried of each setting, the others staying as they are."""
 _ENOUGH = 200
@@ -55,12 +55,13 @@ class Selected:
 
     decoding: DecodingSettings
     exact_match: float
-    """Percent of what people said, complete utterances among it; each corpus counts alike."""
+    """Percent of what people said, as it came; each corpus counts alike. References that are given
+    back as utterances only tell of restraint."""
     incomplete_exact_match: float
     """Percent of those that needed an edit, counted so too."""
     untouched: float
-    """Percent of those that needed none, in the corpus that has the fewest, if of any corpus enough
-    are held out to tell; else counted as the others are."""
+    """Percent of those that needed none, made ones among them: in the corpus where it is lowest, of
+    those with enough to tell; if none has, each counting alike."""
     asked: float = LEAST_UNTOUCHED
     """How much of that was asked for."""
 
@@ -121,11 +122,12 @@ def select_thresholds(
 ) -> Selected:
     """Try thresholds, one per operation, and how far from them a span may reach.
 
-    First equal thresholds, then one setting after the other. The best exact match wins among those
-    that leave `least_untouched` percent of the complete utterances as they are, in every corpus of
-    which enough are held out (else, each corpus counting alike); if none does, the one that leaves most of them. Of those that are as good but
-    for chance, the one in which the learnt ends of spans count most, then the one with thresholds
-    nearest to zero, where the loss draws the line, and with the least slack.
+    First equal thresholds that rise alike, then one setting after the other. The best exact match
+    wins among those that leave `least_untouched` percent of the complete utterances as they are, in
+    every corpus of which enough are held out (else, each counting alike); if none does, the one
+    that leaves most of them. Of those that are as good but for chance, the one in which the learnt
+    ends of spans count most, then the one with thresholds nearest to zero, where the loss draws the
+    line, and with the least slack.
     """
     tried: dict[DecodingSettings, Selected] = {}
 
@@ -136,7 +138,11 @@ def select_thresholds(
                 tried[choice] = attrs.evolve(found, asked=least_untouched)
         return max(tried, key=lambda choice: (*merit(tried[choice]), -_distance(tried[choice])))
 
-    best = best_of(DecodingSettings(threshold, threshold) for threshold in _GRID)
+    best = best_of(
+        DecodingSettings(threshold, threshold, history_rise=rise)
+        for threshold in _GRID
+        for rise in _RISES
+    )
     while True:
         before = best
         for line in _LINES:
@@ -191,8 +197,9 @@ def evaluate_thresholds(
         example = scored.example.example
         right = is_right(scored, decode_scored(scored, settings), language)
         kind = complete if example.utterance == example.reference else incomplete
-        for count in (everything, kind):
-            count.add(corpus_of(example), right)
+        kind.add(corpus_of(example), right)
+        if not is_made_complete(example):
+            everything.add(corpus_of(example), right)
     return Selected(settings, everything.alike, incomplete.alike, complete.lowest)
 
 
