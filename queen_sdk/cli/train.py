@@ -103,6 +103,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="its complete utterances come N times as often, to teach restraint on its texts",
     )
     parser.add_argument(
+        "--omit",
+        action="append",
+        default=[],
+        metavar="CORPUS=N",
+        help="for each of its examples N turns of its histories that repeat a phrase, without it "
+        "and as they were said; Chinese only",
+    )
+    parser.add_argument(
         "--parser",
         metavar="NAME",
         help="of the ellipsis part: embedded, spacy:PIPELINE or ltp:MODEL (default: both ends)",
@@ -208,6 +216,7 @@ def train_settings(arguments: argparse.Namespace) -> TrainSettings:
             teacher=arguments.teacher,
             repeats=_repeats("--repeat", arguments.repeat),
             complete_repeats=_repeats("--repeat-complete", arguments.repeat_complete),
+            omissions=_repeats("--omit", arguments.omit),
             **kept | {name: value for name, value in given.items() if value is not None},
         )
     except ValueError as error:  # attrs' own validators

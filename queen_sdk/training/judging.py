@@ -59,7 +59,8 @@ def judged_examples(
     As many complete utterances as others, since restraint counts as much as rewriting; and what no
     edit can rebuild too, since users will say such things.
     """
-    judging = attrs.evolve(settings, distractor_share=0.0, long_share=0.0, complete_share=1.0)
+    plain = attrs.evolve(settings, omissions={}, distractor_share=0.0, long_share=0.0)
+    judging = attrs.evolve(plain, complete_share=1.0)
     chosen = augment(sample_of_each(held_out, settings), judging)
     return prepare(chosen, pipeline, hopeless=True)
 

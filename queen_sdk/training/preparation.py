@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from queen_sdk.data.examples import Example
+from queen_sdk.data.omitting import omitting
 from queen_sdk.data.readers import complete_examples
 from queen_sdk.data.splitting import corpus_of
 from queen_sdk.data.supervision import GoldEdit, supervise
@@ -181,10 +182,11 @@ def sample_of_each(examples: Sequence[Example], settings: TrainSettings) -> list
 
 
 def augment(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:
-    """Add complete utterances, and put foreign turns in front of some histories.
+    """Add complete utterances and omissions, and put foreign turns in front of some histories.
 
     A complete utterance is a reference given as an utterance of its own; one in four of them gets
-    the history of another dialogue, because people change the subject.
+    the history of another dialogue, because people change the subject. Omissions are turns of the
+    histories without what they repeat; those turns as they were are complete too.
     """
     chance = random.Random(settings.seed)
     complete = complete_examples(examples)
@@ -192,7 +194,19 @@ def augment(examples: Sequence[Example], settings: TrainSettings) -> list[Exampl
     complete = complete[: round(len(examples) * settings.complete_share)]
     for k in range(0, len(complete), 4):
         complete[k] = attrs.evolve(complete[k], history=chance.choice(examples).history)
-    return [_distracted(e, examples, settings, chance) for e in (*examples, *complete)]
+    omitted = _omitted(examples, settings)
+    given = (*examples, *complete, *omitted, *complete_examples(omitted))
+    return [_distracted(e, examples, settings, chance) for e in given]
+
+
+def _omitted(examples: Sequence[Example], settings: TrainSettings) -> list[Example]:
+    chosen: list[Example] = []
+    for name, share in settings.omissions.items():
+        own = [example for example in examples if corpus_of(example) == name]
+        made = omitting(own, settings.language)
+        random.Random(f"{settings.seed}.{name}").shuffle(made)
+        chosen += made[: round(len(own) * share)]
+    return chosen
 
 
 _MOST_DISTRACTORS = 3

@@ -39,6 +39,9 @@ class TrainSettings:
     complete_repeats: Mapping[str, float] = attrs.field(factory=dict)
     """The same for the complete utterances of a corpus alone, on top of that: they are to teach
     restraint on texts of its kind."""
+    omissions: Mapping[str, float] = attrs.field(factory=dict)
+    """Turns of the histories of a corpus that repeat a phrase, for each of its examples: they are
+    given without it, to be completed, and as they were said, to be left alone."""
     language: str
     """Language of the model."""
     encoder: str | None = None
@@ -140,7 +143,7 @@ class TrainSettings:
                 f"unlabelled_share={self.unlabelled_share} needs a teacher, who knows what is to "
                 "be done with such utterances"
             )
-        for setting in ("repeats", "complete_repeats"):
+        for setting in ("repeats", "complete_repeats", "omissions"):
             for name, times in getattr(self, setting).items():
                 if name not in self.data or not 0 < times < math.inf:
                     raise InvalidArgumentError(

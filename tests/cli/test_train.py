@@ -109,16 +109,27 @@ def test_its_complete_utterances_alone_can_come_more_often(
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("option", ["--repeat", "--repeat-complete"])
+def test_turns_of_a_corpus_can_be_said_without_what_they_repeat(
+    queen: Queen, corpus: Path, calls: list[Any]
+) -> None:
+    assert queen(*own(corpus, "--omit", "jsonl=0.5")).code == 0
+    assert calls[0][0].omissions == {"jsonl": 0.5}
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("option", "setting"),
+    [("--repeat", "repeats"), ("--repeat-complete", "complete_repeats"), ("--omit", "omissions")],
+)
 @pytest.mark.parametrize(
     "value", ["jsonl", "jsonl=", "jsonl=0", "jsonl=-1", "jsonl=nan", "jsonl=inf", "task=2", "=2"]
 )
-def test_what_cannot_be_repeated_is_refused(
-    queen: Queen, corpus: Path, calls: list[Any], option: str, value: str
+def test_what_is_no_number_for_a_corpus_is_refused(
+    queen: Queen, corpus: Path, calls: list[Any], option: str, setting: str, value: str
 ) -> None:
     outcome = queen(*own(corpus, option, value))
     assert (outcome.code, calls) == (2, [])
-    assert "repeat" in outcome.err
+    assert option in outcome.err or setting in outcome.err
 
 
 @pytest.mark.train

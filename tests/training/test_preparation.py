@@ -51,6 +51,26 @@ def test_some_examples_stand_at_the_end_of_a_long_conversation() -> None:
     assert 0.45 < foreign.count(0) / len(seen) < 0.55
 
 
+def test_omissions_come_with_the_turns_they_were_made_of() -> None:
+    pytest.importorskip("jieba")
+    said = (Turn("你知道北京大学吗"), Turn("北京大学在哪里"))
+    examples = [
+        Example(said[:1] * k + said, utterance="好", reference="好", id=f"{corpus}:{k}.1")
+        for corpus in ("rewrite", "restoration")
+        for k in range(6)
+    ]
+    plain = attrs.evolve(SETTINGS, language="zh", data=("rewrite", "restoration"))
+    plain = attrs.evolve(plain, complete_share=0.0, distractor_share=0.0, long_share=0.0)
+    seen = augment(examples, attrs.evolve(plain, omissions={"restoration": 0.5}))
+    assert seen[:12] == examples
+    omitted, whole = seen[12:15], seen[15:]
+    assert {(e.utterance, e.reference) for e in omitted} == {("在哪里", "北京大学在哪里")}
+    assert {(e.utterance, e.reference) for e in whole} == {("北京大学在哪里",) * 2}
+    assert [e.history for e in whole] == [e.history for e in omitted]
+    assert {e.id.split(":")[0] for e in seen[12:]} == {"restoration"}
+    assert not any(e in examples for e in seen[12:])
+
+
 def test_a_long_conversation_is_made_of_whole_dialogues() -> None:
     settings = attrs.evolve(SETTINGS, complete_share=0.0, distractor_share=0.0, long_share=1.0)
     for example in augment(dialogues("task", 3), settings):
