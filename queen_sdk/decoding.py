@@ -27,8 +27,9 @@ _HIGHEST = 1e30
 _LITTLE = 1e-6
 _CLOSE = 2.0
 """A cell that stays below the threshold by less nearly beats it."""
-_USUAL_ROWS = 32
-"""Histories of more words raise the thresholds, if the settings say so."""
+_USUAL_ROWS, _MANY_ROWS = 32, 64
+"""Histories of more words raise the thresholds, if the settings say so; from the second number on
+they rise no further, since long conversations have their follow-ups too."""
 _OPERATIONS: tuple[EditKind, EditKind] = ("substitute", "insert")
 
 
@@ -51,8 +52,9 @@ class DecodingSettings:
     ends_share: float = 0.0
     """How much it counts where the model sees the ends of a span, beside the scores inside it."""
     history_rise: float = 0.0
-    """By how much both thresholds rise each time the history has twice as many words, from 32 on:
-    the more there is to copy, the likelier one word scores high by chance."""
+    """By how much both thresholds are higher where the history has 64 words or more, function words
+    among them, than where it has 32 or fewer: the more there is to copy, the likelier one word
+    scores high by chance."""
 
     def at(self, threshold: float | None) -> DecodingSettings:
         """Return these settings with one threshold for both operations, if one is given.
@@ -67,7 +69,8 @@ class DecodingSettings:
 
     def thresholds(self, rows: int) -> tuple[float, float]:
         """Return the thresholds of both operations for a history of so many words."""
-        rise = self.history_rise * math.log2(max(rows, _USUAL_ROWS) / _USUAL_ROWS)
+        counted = min(max(rows, _USUAL_ROWS), _MANY_ROWS)
+        rise = self.history_rise * math.log2(counted / _USUAL_ROWS)
         return self.substitute_threshold + rise, self.insert_threshold + rise
 
 

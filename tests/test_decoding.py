@@ -360,9 +360,16 @@ class TestThresholds:
 
     @pytest.mark.parametrize(
         ("rise", "words", "edited"),
-        [(0.0, 128, True), (1.0, 32, True), (0.4, 128, True), (0.6, 128, False), (1.0, 64, False)],
+        [
+            (0.0, 128, True),
+            (1.5, 32, True),
+            (1.4, 48, True),
+            (1.9, 48, False),
+            (0.9, 999, True),
+            (1.1, 64, False),
+        ],
     )
-    def test_both_rise_with_every_doubling_of_the_history(
+    def test_both_rise_with_the_history_until_it_is_long(
         self, rise: float, words: int, edited: bool
     ) -> None:
         rows = rows_of(" ".join(["word"] * (words - 1)), "Anna")

@@ -86,8 +86,8 @@ def _description(manifest: Manifest) -> Iterator[str]:
         yield f"- where the model sees the ends of a span counts {decoding.ends_share:g} times"
     if decoding.history_rise:
         yield (
-            f"- thresholds rise by {decoding.history_rise:g} each time the history has twice as "
-            "many words, from 32 on"
+            f"- thresholds rise with the words of the history, from 32 to 64 by "
+            f"{decoding.history_rise:g} in all"
         )
 
 

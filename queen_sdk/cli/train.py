@@ -167,7 +167,7 @@ def summary(run: Path, selected: Selected) -> str:
             f"  complete utterances left untouched {selected.untouched:.1f} %",
             f"  thresholds {decoding.substitute_threshold:g} (substitute), "
             f"{decoding.insert_threshold:g} (insert), "
-            f"and {decoding.history_rise:g} more for each doubling of a long history",
+            f"and {decoding.history_rise:g} more after a long history",
         )
     )
 

@@ -85,7 +85,7 @@ class TestFacts:
             "raised by 0 of what its best cell has above; a second piece must beat its threshold "
             "by 3",
             "- where the model sees the ends of a span counts 2 times",
-            "- thresholds rise by 0.5 each time the history has twice as many words, from 32 on",
+            "- thresholds rise with the words of the history, from 32 to 64 by 0.5 in all",
             "- protocol: chosen on held-out dialogues",
             "- dialogues held out: task 3",
             "- measured there, before the export: exact match 77.20 %, "
