@@ -24,6 +24,10 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "learning_rate": (float, "highest rate of the encoder"),
     "teacher_weight": (float, "of the distance to the scores of the --teacher"),
     "unlabelled_share": (float, "turns of histories that only the --teacher judges, per example"),
+    "agreement_weight": (
+        float,
+        "of the distance between two passes with other parts dropped out (R-drop): slower",
+    ),
     "ends_weight": (float, "of finding where what is copied begins and ends"),
     "frozen_layers": (int, "lowest layers of the encoder that keep their weights: quicker"),
     "dropout": (float, "share of the activations that is left out at each step"),

@@ -57,6 +57,9 @@ class TrainSettings:
     unlabelled_share: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     """Turns of the histories that are given as utterances of which only the teacher knows what is
     to be done, as a share of the examples."""
+    agreement_weight: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    """Of the distance between two passes over each batch with other parts dropped out, beside the
+    loss on the gold cells (R-drop); a step takes twice as long."""
     ends_weight: float = attrs.field(default=0.5, validator=attrs.validators.ge(0))
     """Of finding where what is copied begins and ends, beside the loss on the gold cells."""
     only_ends: bool = False

@@ -137,6 +137,11 @@ def _optimizer(model: QueenScorer, settings: TrainSettings) -> torch.optim.Optim
     )
 
 
+def _rows_of(batch: Batch) -> Tensor:
+    """Tell which cells of either operation are none of padding."""
+    return batch.valid.any(dim=1, keepdim=True)
+
+
 class _Loop:
     """The moving parts of one run."""
 
@@ -224,15 +229,13 @@ class _Loop:
 
     def _update(self, batch: Batch) -> float:
         with self._accelerator.accumulate(self._model):
-            with products_in(self._settings.precision, self._accelerator.device):
-                planes = self._model(**batch.inputs).float()
-            scores, ends = planes[:, :2], planes[:, 2:]
-            loss = circle_loss(scores, batch.positive, batch.valid)
-            if self._settings.ends_weight:
-                rows = batch.valid.any(dim=1, keepdim=True).expand_as(ends)
-                loss = loss + self._settings.ends_weight * ends_loss(ends, batch.ends, rows)
-            if batch.lessons is not None:
-                loss = loss + self._settings.teacher_weight * self._distance(planes, batch.lessons)
+            planes = self._planes(batch)
+            loss = self._loss(planes, batch)
+            if self._settings.agreement_weight:
+                again = self._planes(batch)  # other parts are dropped out
+                apart = self._apart(planes, again, batch) + self._apart(again, planes, batch)
+                loss = (loss + self._loss(again, batch)) / 2
+                loss = loss + self._settings.agreement_weight * apart / 2
             self._accelerator.backward(loss)
             self._accelerator.clip_grad_norm_(self._model.parameters(), self._settings.clip)
             self._optimizer.step()
@@ -240,6 +243,26 @@ class _Loop:
             self._optimizer.zero_grad()
         self._mean.add(self._accelerator.unwrap_model(self._model))
         return float(loss.detach())
+
+    def _planes(self, batch: Batch) -> Tensor:
+        with products_in(self._settings.precision, self._accelerator.device):
+            planes: Tensor = self._model(**batch.inputs)
+        return planes.float()
+
+    def _loss(self, planes: Tensor, batch: Batch) -> Tensor:
+        ends = planes[:, 2:]
+        loss = circle_loss(planes[:, :2], batch.positive, batch.valid)
+        if self._settings.ends_weight:
+            rows = _rows_of(batch).expand_as(ends)
+            loss = loss + self._settings.ends_weight * ends_loss(ends, batch.ends, rows)
+        if batch.lessons is not None:
+            loss = loss + self._settings.teacher_weight * self._distance(planes, batch.lessons)
+        return loss
+
+    def _apart(self, planes: Tensor, others: Tensor, batch: Batch) -> Tensor:
+        """Return how far a pass is from another one of the same batch, which teaches it."""
+        known = torch.cat((batch.valid, _rows_of(batch).expand_as(planes[:, 2:])), dim=1)
+        return self._distance(planes, torch.where(known, others.detach(), torch.nan))
 
     def _distance(self, planes: Tensor, lessons: Tensor) -> Tensor:
         copies = (lessons[:, :2] > 0).any(dim=2).any(dim=1)

@@ -79,6 +79,7 @@ def test_every_option_reaches_its_setting(queen: Queen, corpus: Path, calls: lis
         "precision": "bfloat16",
         "teacher": "larger",
         "teacher_weight": 0.5,
+        "agreement_weight": 0.6,
         "ends_weight": 0.7,
         "frozen_layers": 1,
         "dropout": 0.2,

@@ -2,24 +2,29 @@ import csv
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
 import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
-pytest.importorskip("torch", reason="needs the extra train")
+torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from queen_sdk import Rewriter  # noqa: E402
 from queen_sdk.bundle import load_bundle, read_card  # noqa: E402
 from queen_sdk.bundle.files import sha256_of  # noqa: E402
 from queen_sdk.cli import main  # noqa: E402
+from queen_sdk.data.examples import Example  # noqa: E402
 from queen_sdk.errors import InvalidArgumentError  # noqa: E402
+from queen_sdk.training.batches import as_tensors  # noqa: E402
 from queen_sdk.training.corpora import split_examples  # noqa: E402
 from queen_sdk.training.export import FLOAT32_TOLERANCE, export_bundle  # noqa: E402
+from queen_sdk.training.preparation import build_pipeline, prepare  # noqa: E402
 from queen_sdk.training.scorer import QueenScorer  # noqa: E402
 from queen_sdk.training.settings import TrainSettings  # noqa: E402
 from queen_sdk.training.trainer import train  # noqa: E402
+from queen_sdk.training.vocabulary import load_vocabulary  # noqa: E402
 
 HISTORY = ["smith needs to find the cuisine nearby", "does smith like the cuisine"]
 
@@ -144,6 +149,33 @@ def test_frozen_layers_do_not_learn(
     )
     train(settings, *split_examples(settings, corpus), tmp_path, progress=False)
     assert {name.split(".")[0] for name in _changed(run, tmp_path)} == {"projection", "ends"}
+
+
+def test_passes_with_other_parts_dropped_out_learn_to_agree(
+    run: Path, encoder_dir: Path, corpus: Path, tmp_path: Path
+) -> None:
+    spreads = []
+    for weight in (0.0, 20.0):
+        settings = attrs.evolve(
+            settings_for(encoder_dir, epochs=2, agreement_weight=weight, learning_rate=1e-3),
+            encoder=None,
+            init=str(run),
+        )
+        examples = split_examples(settings, corpus)
+        train(settings, *examples, tmp_path / str(weight), progress=False)
+        spreads.append(_spread(tmp_path / str(weight), settings, examples[1]))
+    assert spreads[1] < 0.9 * spreads[0]
+
+
+def _spread(run: Path, settings: TrainSettings, examples: Sequence[Example]) -> float:
+    """Return by how much scores differ when other parts of the network are dropped out."""
+    pipeline = build_pipeline(run / "tokenizer.json", settings, load_vocabulary(run))
+    features = [one.features for one in prepare(examples, pipeline)]
+    model = QueenScorer.from_pretrained(run / "best").train()
+    torch.manual_seed(3)
+    with torch.inference_mode():
+        passes = [model(**as_tensors(pipeline.builder.batch(features))) for _ in range(8)]
+    return float(torch.stack(passes).std(dim=0).mean())
 
 
 def _changed(before: Path, after: Path) -> set[str]:
