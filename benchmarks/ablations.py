@@ -45,6 +45,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "last weights, not their mean": {"mean_kept": 0.0},
     "no extra words": {"extra_words": 0},
     "ends of spans not learnt": {"ends_weight": 0.0},
+    "with turns said without what they repeat": {"omissions": {"rewrite": 0.3}},
     "two passes that learn to agree (R-drop)": {"agreement_weight": 1.0},
 }
 """Settings of `queen train` that differ from the full model's."""

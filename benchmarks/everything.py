@@ -3,8 +3,8 @@
     python benchmarks/everything.py [--quick] [--docs] [NAME...]
 
 `--docs` copies `results/NAME.md` into its page of `docs`, each between its two markers; alone
-(`--only-docs`) it measures nothing. `run_em` and `ablations`, which train for hours, are only run
-if they are named.
+(`--only-docs`) it measures nothing. `run_em`, `ablations` and `encoders`, which train for hours, are
+only run if they are named.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from measuring.report import RESULTS
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 SCRIPTS = ("run_vs_queen", "latency", "generative", "scaling")
-PAGES = dict.fromkeys((*SCRIPTS, "run_em"), "benchmarks.md") | {"ablations": "models.md"}
+PAGES = dict.fromkeys((*SCRIPTS, "run_em"), "benchmarks.md") | dict.fromkeys(
+    ("ablations", "encoders"), "models.md"
+)
 
 
 def refreshed(page: str, name: str, text: str) -> str:

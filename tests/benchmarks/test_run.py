@@ -192,6 +192,16 @@ def test_parts_are_left_out_one_at_a_time(run_quickly: Callable[..., Any]) -> No
     assert "| no query |" in done.markdown
 
 
+def test_encoders_are_compared_by_match_size_and_time(run_quickly: Callable[..., Any]) -> None:
+    done = run_quickly("encoders")
+    whole, lowest = done.figures["rows"]
+    assert (whole["layers"], lowest["layers"]) == (2, 1)
+    assert whole["width"] == lowest["width"]
+    assert whole["megabytes"] > lowest["megabytes"] > 0
+    assert min(whole["milliseconds"], lowest["milliseconds"]) > 0
+    assert "| lowest layer of tiny |" in done.markdown
+
+
 def test_a_difference_comes_with_its_standard_error() -> None:
     full = Row("full", [True] * 50 + [False] * 50, None)
     other = Row("other", [True] * 40 + [False] * 60, None)
