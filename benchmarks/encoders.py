@@ -115,7 +115,8 @@ def shape_of(directory: Path) -> tuple[int, int]:
 
 def megabytes(bundle: Path) -> float:
     """Return the size of what was trained."""
-    return sum((bundle / name).stat().st_size for name in ("model.int8.onnx", "tokenizer.json")) / 1e6
+    files = (bundle / name for name in ("model.int8.onnx", "tokenizer.json"))
+    return sum(file.stat().st_size for file in files) / 1e6
 
 
 def report(settings: TrainSettings, data: Data, found: Sequence[Candidate]) -> Report:

@@ -3,8 +3,8 @@
     python benchmarks/everything.py [--quick] [--docs] [NAME...]
 
 `--docs` copies `results/NAME.md` into its page of `docs`, each between its two markers; alone
-(`--only-docs`) it measures nothing. `run_em`, `ablations` and `encoders`, which train for hours, are
-only run if they are named.
+(`--only-docs`) it measures nothing. `run_em`, `ablations` and `encoders`, which train for hours,
+are only run if they are named.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import attrs
 import torch
 
-from queen_sdk.bundle import Bundle, write_with_card
+from queen_sdk.bundle import Bundle, Manifest, write_with_card
 from queen_sdk.confidence import ConfidenceSettings
 from queen_sdk.data.examples import Example
 from queen_sdk.decoding import DecodingSettings, Scores, decode
@@ -35,7 +36,7 @@ from queen_sdk.training.selection import (
     score_examples,
     select_thresholds,
 )
-from queen_sdk.training.settings import Precision, TrainSettings
+from queen_sdk.training.settings import LEAST_UNTOUCHED, Precision, TrainSettings
 from queen_sdk.training.starting import average_with
 from queen_sdk.training.vocabulary import load_vocabulary
 
@@ -72,15 +73,16 @@ def judge(
     settings: TrainSettings,
     *,
     batch_size: int = 32,
-    kept: DecodingSettings | None = None,
+    kept: Selected | None = None,
 ) -> Judgement:
-    """Choose thresholds, unless given ones are kept, and fit the confidence."""
+    """Choose thresholds, unless those of an earlier choice are kept, and fit the confidence."""
     language, asked = settings.language, settings.least_untouched
     scored = score_examples(judged, score, builder, language, batch_size=batch_size)
     if kept is None:
         selected = select_thresholds(scored, language, least_untouched=asked)
     else:
-        selected = attrs.evolve(evaluate_thresholds(scored, kept, language), asked=asked)
+        found = evaluate_thresholds(scored, kept.decoding, language)
+        selected = attrs.evolve(found, asked=kept.asked)
     return Judgement(selected, fit_confidence(scored, selected.decoding, language))
 
 
@@ -142,7 +144,7 @@ def select_again(
     if mean_with:
         average_with(model, mean_with)
     score = torch_score(model)
-    kept = load_selected(run).decoding if only_confidence else None
+    kept = load_selected(run) if only_confidence else None
     judgement = judge(score, judged, pipeline.builder, settings, kept=kept)
     if last or mean_with:
         model.save_pretrained(run / _BEST)
@@ -167,7 +169,7 @@ def select_for_bundle(
     judged = judged_examples(held_out, settings, model.pipeline)
     size = 1 if model.precision == "int8" else 32  # as the model serves it
     builder = model.pipeline.builder
-    kept = manifest.decoding if only_confidence else None
+    kept = _chosen_before(manifest) if only_confidence else None
     judgement = judge(model.scorer.run, judged, builder, settings, batch_size=size, kept=kept)
     other = {name: figures for name, figures in manifest.scores.items() if name != "evaluation"}
     manifest = attrs.evolve(
@@ -178,6 +180,12 @@ def select_for_bundle(
     )
     write_with_card(bundle.directory, manifest, manifest.files)
     return judgement.selected
+
+
+def _chosen_before(manifest: Manifest) -> Selected:
+    """Return the thresholds of a bundle with what was asked of them; how they did is left open."""
+    asked = manifest.scores.get("selection", {}).get("asked", LEAST_UNTOUCHED)
+    return Selected(manifest.decoding, math.nan, math.nan, math.nan, asked)
 
 
 def settings_of(bundle: Bundle) -> TrainSettings:

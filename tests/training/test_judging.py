@@ -53,9 +53,11 @@ def test_a_finished_run_can_be_judged_again(
     whole = file.read_text(encoding="utf-8")
     fields = json.loads(whole)
     fields["selected"]["decoding"]["insert_threshold"] = 77.0
+    fields["selected"]["asked"] = 96.0
     file.write_text(json.dumps(fields), encoding="utf-8")
     assert main(["select", str(run), "--path", str(corpus), "--only-confidence"]) == 0
     assert load_selected(run).decoding.insert_threshold == 77
+    assert load_selected(run).asked == 96
     assert main(["select", str(run), "--path", str(corpus)]) == 0
     assert load_selected(run) == before
     assert file.read_text(encoding="utf-8") == whole
@@ -149,12 +151,17 @@ def test_a_bundle_is_judged_by_the_graph_that_it_serves(
         bundle.manifest,
         decoding=DecodingSettings(77.0, 77.0),
         confidence=ConfidenceSettings(),
-        scores={**bundle.manifest.scores, "evaluation": {"jsonl": {"exact_match": 1.0}}},
+        scores={
+            **bundle.manifest.scores,
+            "selection": {**bundle.manifest.scores["selection"], "asked": 96.0},
+            "evaluation": {"jsonl": {"exact_match": 1.0}},
+        },
     )
     write_manifest(out, spoilt, files=bundle.manifest.files)
     assert main(["select", str(out), "--path", str(corpus), "--only-confidence"]) == 0
     manifest = load_bundle(out).manifest
     assert manifest.decoding == DecodingSettings(77.0, 77.0)
+    assert manifest.scores["selection"]["asked"] == 96
     assert manifest.confidence != ConfidenceSettings()
     assert "evaluation" not in manifest.scores
     write_manifest(out, spoilt, files=bundle.manifest.files)
