@@ -1,7 +1,8 @@
 """Follow-ups: a corpus of our own making, of what users of chatbots say and other corpora lack.
 
 Frames are dialogues with slots (`en.txt`, `zh.txt`; those of the evaluation part in
-`*-held-out.txt`), fillers stand in `*-lists.txt`, what can be said at any time in `*-anytime.txt`.
+`*-held-out.txt`), fillers stand in `*-lists.txt`, what can be said at any time in `*-anytime.txt`
+(that of the evaluation part in `*-anytime-held-out.txt`).
 `frames` reads them, `writing` fills them in, `generator` draws examples.
 
 A follow-up is written with its edits: `[it>the blue tent]` replaces, `[>in June]` inserts. The

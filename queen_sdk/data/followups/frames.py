@@ -58,9 +58,9 @@ def read_frames(language: str) -> list[Frame]:
     ]
 
 
-def read_anytime(language: str) -> list[str]:
+def read_anytime(language: str, *, held_out: bool = False) -> list[str]:
     """Return what can be said at any time, and never needs the history."""
-    return list(_lines(f"{language}-anytime.txt"))
+    return list(_lines(f"{language}-anytime{'-held-out' if held_out else ''}.txt"))
 
 
 def _frames(name: str, first: int, lists: Mapping[str, tuple[str, ...]]) -> Iterator[Frame]:

@@ -41,12 +41,14 @@ def generate(language: str, *, per_frame: int = PER_FRAME, seed: int = 13) -> li
 
     A frame that has less to offer gives fewer.
     """
-    frames, anytime = read_frames(language), read_anytime(language)
+    frames = read_frames(language)
+    anytime = {part: read_anytime(language, held_out=part) for part in (False, True)}
     examples: list[Example] = []
     for frame in frames:
-        others = [f for f in frames if (f.number >= HELD_OUT) == (frame.number >= HELD_OUT)]
+        held_out = frame.number >= HELD_OUT
+        others = [f for f in frames if (f.number >= HELD_OUT) == held_out]
         chance = random.Random(f"{seed} {language} {frame.name}")
-        drawer = _Drawer(language, frame, others, anytime, chance)
+        drawer = _Drawer(language, frame, others, anytime[held_out], chance)
         found: dict[tuple[tuple[Turn, ...], str], Example] = {}
         for _ in range(per_frame * _TRIES):
             if len(found) == per_frame:

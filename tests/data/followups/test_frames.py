@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import pytest
 
@@ -40,7 +40,9 @@ def test_a_turn_of_a_frame_is_followed_by_the_other_side(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_fits_anytime_holds_no_edits_and_refers_to_nothing(language: str) -> None:
-    for line in read_anytime(language):
+    lines = read_anytime(language), read_anytime(language, held_out=True)
+    assert not set(lines[0]) & set(lines[1])
+    for line in chain(*lines):
         assert "[" not in line
         assert not re.search(r"\b(he|she|they|him|her|them|its|their)\b", line), line
         assert not re.search("[他她它]", line), line

@@ -56,6 +56,13 @@ def test_no_frame_and_no_utterance_dominates(examples: list[Example]) -> None:
     assert len(said) >= len(examples) / 3
 
 
+def test_small_talk_of_the_evaluation_part_is_not_trained_on(examples: list[Example]) -> None:
+    held_out = {"I have no idea.", "I forgot my password.", "我忘记密码了", "怎么注册会员？"}
+    said = [e for e in examples if e.utterance in held_out and e.utterance == e.reference]
+    assert said
+    assert all(frame_of(e) >= HELD_OUT for e in said)
+
+
 def test_a_third_stays_unchanged(examples: list[Example]) -> None:
     unchanged = sum(e.utterance == e.reference for e in examples)
     assert 0.30 <= unchanged / len(examples) <= 0.36
