@@ -19,6 +19,7 @@ import attrs
 from baselines.queen_training import (
     Data,
     in_words,
+    runs_folder,
     settings_and_data,
     train_and_score,
     training_parser,
@@ -139,10 +140,9 @@ def main() -> None:
     arguments = parser.parse_args()
     settings, data, weights = settings_and_data(arguments)
     settings = attrs.evolve(settings, parser="embedded")
-    folder = "quick/ablations" if arguments.quick else "ablations"
     chosen = arguments.only or (["no query"] if arguments.quick else TRAINED)
     names = [name for name in TRAINED if name == FULL or name in chosen]
-    rows = list(judged(settings, data, arguments.out or arguments.results / folder, names))
+    rows = list(judged(settings, data, runs_folder(arguments, "ablations"), names))
     report(settings, data, weights, rows).publish(arguments)
 
 

@@ -19,6 +19,7 @@ import attrs
 from baselines.queen_training import (
     Data,
     in_words,
+    runs_folder,
     settings_and_data,
     train_and_score,
     training_parser,
@@ -56,6 +57,8 @@ class Candidate:
     name: str
     layers: int
     width: int
+    held_out: float
+    """Exact match on the held-out lines, by which one may choose."""
     exact_match: float
     """Percent of the evaluation lines."""
     megabytes: float
@@ -74,10 +77,11 @@ def cut(directory: Path, layers: int | None, out: Path) -> Path:
     return out
 
 
-def judged(settings: TrainSettings, data: Data, run: Path) -> tuple[float, Path]:
-    """Train and export one candidate; return its exact match and its int8 bundle."""
+def judged(settings: TrainSettings, data: Data, run: Path) -> tuple[float, float, Path]:
+    """Train and export one candidate; return its exact match, held-out first, and its bundle."""
     scored = train_and_score(settings, data, run)
-    found = evaluate_thresholds(scored, load_selected(run).decoding, settings.language)
+    selected = load_selected(run)
+    found = evaluate_thresholds(scored, selected.decoding, settings.language)
     bundle = run / "bundle"
     export_bundle(
         run,
@@ -88,7 +92,7 @@ def judged(settings: TrainSettings, data: Data, run: Path) -> tuple[float, Path]
         check_on=data.held_out[:20],
         calibrate_on=data.training[:32],
     )
-    return found.exact_match, bundle
+    return selected.exact_match, found.exact_match, bundle
 
 
 def timed(bundles: Sequence[Path], language: str) -> list[float]:
@@ -125,9 +129,16 @@ def report(settings: TrainSettings, data: Data, found: Sequence[Candidate]) -> R
         f"{in_words(settings, data, 'as the rows say')} Milliseconds are medians of whole calls on "
         "our own dialogues, in turn; a bundle has 4 MB of parser besides."
     )
-    head = ("encoder", "layers × width", "EM", "int8, MB", "ms")
+    head = ("encoder", "layers × width", "held-out EM", "EM", "int8, MB", "ms")
     body = [
-        (c.name, f"{c.layers} × {c.width}", c.exact_match, c.megabytes, c.milliseconds)
+        (
+            c.name,
+            f"{c.layers} × {c.width}",
+            c.held_out,
+            c.exact_match,
+            c.megabytes,
+            c.milliseconds,
+        )
         for c in found
     ]
     figures = {"about": about, "rows": [attrs.asdict(candidate) for candidate in found]}
@@ -142,15 +153,15 @@ def main() -> None:
     settings, data, _ = settings_and_data(arguments)
     settings = attrs.evolve(settings, parser="embedded")
     candidates = _QUICK if arguments.quick else CANDIDATES
-    out = arguments.out or arguments.results / ("quick/encoders" if arguments.quick else "encoders")
+    out = runs_folder(arguments, "encoders")
     chosen = {name: candidates[name] for name in arguments.only or candidates}
     rows, bundles = [], []
     for name, (whole, layers) in chosen.items():
         run = out / name.replace(" ", "-")
         directory, _ = encoder(whole, arguments.encoders, arguments.results / "encoders")
         directory = cut(directory, layers, out / f"encoder-{whole}-{layers}")
-        match, bundle = judged(attrs.evolve(settings, encoder=str(directory)), data, run)
-        rows.append((name, *shape_of(directory), match, megabytes(bundle)))
+        *matches, bundle = judged(attrs.evolve(settings, encoder=str(directory)), data, run)
+        rows.append((name, *shape_of(directory), *matches, megabytes(bundle)))
         bundles.append(bundle)
     times = timed(bundles, settings.language)
     found = [Candidate(*row, taken) for row, taken in zip(rows, times, strict=True)]

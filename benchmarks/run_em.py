@@ -18,6 +18,7 @@ from baselines.queen_training import (
     Data,
     in_words,
     read_log,
+    runs_folder,
     settings_and_data,
     train_and_score,
     training_parser,
@@ -94,7 +95,7 @@ def main() -> None:
     parser.add_argument("--only", choices=tuple(SYSTEMS), help="train one of them")
     arguments = parser.parse_args()
     settings, data, weights = settings_and_data(arguments)
-    out = arguments.out or arguments.results / ("quick/run_em" if arguments.quick else "run_em")
+    out = runs_folder(arguments, "run_em")
     chosen = [arguments.only] if arguments.only else list(SYSTEMS)
     trained = [SYSTEMS[name](settings, data, out / name) for name in chosen]
     report(settings, data, weights, trained).publish(arguments)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from handmade import Cell, copied_texts, row_span, rows_of, scores_of
+from handmade import Cell, copied_texts, rows_of, scores_of
 
 from queen_sdk.decoding import Decoding, DecodingSettings, decode
 from queen_sdk.rows import Row
@@ -282,50 +282,6 @@ class TestProtection:
         cells: dict[Cell, float] = {("substitute", "Anna", k): 9.0 for k in range(END)}
         found = decoded(cells, protected=frozenset(range(END)))
         assert found.edits == ()
-
-
-class TestEnds:
-    """Where the model sees the ends of what is copied."""
-
-    def decoded(self, share: float, begin: str, end: str) -> list[str]:
-        cells: dict[Cell, float] = {
-            ("insert", "John", END): 0.4,
-            ("insert", "Smith", END): 3.0,
-            ("insert", "wants", END): 0.2,
-        }
-        scores = scores_of(ROWS, END + 1, cells)
-        ends = np.full_like(scores, -3.0)
-        for plane, word in enumerate((begin, end)):
-            ends[plane, row_span(ROWS, word)[0], END] = 3.0
-        settings = DecodingSettings(ends_share=share)
-        found = decode(np.concatenate((scores, ends)), ROWS, UTTERANCE, settings)
-        return [text for edit in found.edits for text in copied_texts(edit, ROWS)]
-
-    @pytest.mark.parametrize(
-        ("share", "begin", "end", "copied"),
-        [
-            (0.0, "Smith", "Smith", "John Smith wants"),
-            (0.01, "Smith", "Smith", "John Smith wants"),
-            (1.0, "Smith", "Smith", "Smith"),
-            (1.0, "John", "Smith", "John Smith"),
-            (1.0, "Smith", "wants", "Smith wants"),
-            (1.0, "John", ".", "John Smith wants"),
-        ],
-    )
-    def test_they_move_the_ends_of_a_span(
-        self, share: float, begin: str, end: str, copied: str
-    ) -> None:
-        assert self.decoded(share, begin, end) == [copied]
-
-    def test_they_do_not_decide_whether_something_is_copied(self) -> None:
-        scores = scores_of(ROWS, END + 1, {})
-        ends = np.full_like(scores, 9.0)
-        settings = DecodingSettings(ends_share=9.0)
-        assert decode(np.concatenate((scores, ends)), ROWS, UTTERANCE, settings).edits == ()
-
-    def test_a_model_need_not_say(self) -> None:
-        cells: dict[Cell, float] = {("substitute", "Anna", 2): 1.0}
-        assert decoded(cells, settings=DecodingSettings(ends_share=2.0)) == decoded(cells)
 
 
 class TestThresholds:

@@ -52,6 +52,14 @@ def training_parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def runs_folder(arguments: argparse.Namespace, name: str) -> Path:
+    """Return where the runs of a benchmark are kept, unless told otherwise beside its results."""
+    folder: Path = (
+        arguments.results / "quick" / name if arguments.quick else arguments.results / name
+    )
+    return arguments.out or folder
+
+
 def settings_and_data(arguments: argparse.Namespace) -> tuple[TrainSettings, Data, str]:
     """Return what all are trained with, and what the encoder is."""
     name = "tiny" if arguments.quick else ENCODER
