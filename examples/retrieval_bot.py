@@ -8,7 +8,7 @@ hand. Shown is how often the first answer is the right one.
 $ python examples/retrieval_bot.py
 top-1 accuracy  questions  as asked  rewritten  written out by hand  gain
 en                    100      49.0       93.0                 99.0  +44.0
-zh                    100      52.0       95.0                100.0  +43.0
+zh                    100      52.0       96.0                100.0  +44.0
 
 `--show` prints every question, `--chat en` or `--chat zh` lets you talk to the bot, `--engine
 bm25s` searches with bm25s (`pip install bm25s`), and `--bundle` rewrites with a bundle of yours.
