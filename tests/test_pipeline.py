@@ -125,9 +125,15 @@ class TestSkipping:
     def test_no_word_was_said_before(self, history: list[Any]) -> None:
         assert PIPELINE.prepare(read_history(history), "he does") == Skipped("no_history")
 
-    @pytest.mark.parametrize("utterance", ["", " ", "\x00", "\u200f\ud800"])
+    @pytest.mark.parametrize(
+        "utterance", ["", " ", "\x00", "\u200f\ud800", "?!", "……", "👍🏽 😂", "$"]
+    )
     def test_the_utterance_has_no_word(self, utterance: str) -> None:
         assert PIPELINE.prepare(read_history(["Smith"]), utterance) == Skipped("empty_utterance")
+
+    @pytest.mark.parametrize("utterance", ["666", "5️⃣", "他🙏", "é?"])
+    def test_a_letter_or_digit_is_a_word(self, utterance: str) -> None:
+        assert isinstance(PIPELINE.prepare(read_history(["Smith"]), utterance), Prepared)
 
     def test_the_utterance_fills_the_window(self) -> None:
         found = PIPELINE.prepare(read_history(["Smith", ("tool", "x"), "no"]), "he " * 200)
