@@ -71,8 +71,8 @@ class Pipeline:
         spoken = [*spoken[:1], *spoken[earlier + 1 :]]  # the first may stay in view
         *tags, tag = tag_lengths([*(turns[k].text for k in spoken), utterance])
         tokens = self.builder.tokens(utterance, tag)
-        if not any(any(map(str.isalnum, token.text)) for token in tokens):
-            return Skipped("empty_utterance")  # nothing, punctuation or emoji
+        if not any(character.isalnum() for token in tokens for character in token.text):
+            return Skipped("empty_utterance")
         tokenized = time.perf_counter()
         parsing = _Stopwatch(lambda: self._ends(utterance[tag:]))
         query = build_query(
